@@ -1,16 +1,18 @@
 /**
  * The tests in four projects. AGENTS.md has how long each takes.
  *
- * - `fast`: units, properties, and the whole service in as many tests as fit into a minute.
- * - `service`: tests of the service that wait, load or start processes, other runtimes, and the bench.
+ * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.
- * - `durability`: kills, outages, random histories, hostile input, upgrades.
+ * - `durability`: kills, outages, random histories, hostile input.
+ * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks, and the peers of the bench.
  *
- * A test has ten minutes, because the machine may be busy: a limit only ends what hangs. A test that fails is run once more. The
- * output ends with lists of what failed and of what passed at the second attempt, and why: each is a fault to find.
+ * `npm test` runs the first two, `npm run test:all` all.
  *
- * Why: a file of `fast` shares its process with others, because loading Effect takes longer than most files. A test that
- * counts metrics, which belong to the process, is in `service`.
+ * A test has ten minutes, because the machine may be busy: a limit only ends what hangs. None is run a second time. The output ends
+ * with a list of what failed, and why.
+ *
+ * Why files share their process: loading Effect takes longer than most of them. So a test counts only those metrics and log lines
+ * that are of its own service.
  */
 import { defineConfig } from "vitest/config"
 import type { Reporter } from "vitest/reporters"
@@ -19,116 +21,51 @@ const durability = ["packages/server/test/durability/**/*.test.ts"]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
 
-const service = [
-  "bench/test/**/*.test.ts",
-  "examples/test/**/*.test.ts",
-  "packages/cli/test/**/{BrowserLogin,Commands,Completions,Drill,Export,Listen,Package,Robustness,Terminal,Trigger}.test.ts",
-  "packages/client*/test/**/{FlakyNetwork,Package,Payments,PaymentsClient,Toolchains}.test.ts",
-  "packages/api-pix/test/**/*.test.ts",
-  "packages/embedded-postgres/test/**/*.test.ts",
-  "packages/psp-double/test/**/{Bacen,Efi,Faults,Hooks,Main,Mtls,PspMachine}.test.ts",
-  ...[
-    "base/network/PublicAddress",
-    "base/observability/{Redaction,ServiceLog}",
-    "database/{WatchedListen,WriteSlots}",
-    "database/batching/Bisection",
-    "database/statements/Plans",
-    "events/{EventOrder,EventStreamAccess,EventStreamProcesses,Outbox}",
-    "http/callbacks/Callbacks",
-    "http/operator/OperatorGuard",
-    "http/operator/sign-in/OperatorToken",
-    "http/pipeline/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
-    "ledger/*",
-    "operations/FailingEndpoints",
-    "operators/{SignIns,SingleSignOn}",
-    "payments/charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
-    "payments/exceptions/AnyOrder",
-    "payments/payouts/{Outcomes,Pauses}",
-    "payments/refunds/{RefundHistories,Refunds}",
-    "providers/{Acquirers,OpenCircuit}",
-    "providers/connections/CredentialsInLog",
-    "reports/{AcquirerNotifications,PayoutReports,SettlementClaims,Sweep}",
-    "schema/Privileges",
-    "schema/partitions/{ChangesRetention,Conversion,DeliveriesConversion,DeliveriesOfMonths,IndexRebuild,Money,Retention}",
-    "startup/*",
-    "webhooks/deliveries/{Deliveries,DeliveryRetries,FailedDeliveries,OperatorStops,PausedDeliveries}",
-    "webhooks/endpoints/{EndpointChanges,WebhookEndpoints}",
-    "webhooks/fan-out/{FanOut,FanOutQuarantine}",
-    "webhooks/sending/{DeliveryLimits,Dispatch,TenantLimits}"
-  ].map((files) => `packages/server/test/${files}.test.ts`)
-]
+const runtimes = ["bench/test/*.test.ts", "packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts"]
 
-const installed = "**/node_modules/**"
-
-/**
- * Lists at the end, last of all, the tests that failed and those that passed at the second attempt, with their first errors, which
- * name the seed of a random test.
- */
+/** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
 const failures = (): Reporter => {
-  const lists = { Failed: new Array<string>(), "Passed at the second attempt only": new Array<string>() }
+  const failed: Array<string> = []
   return {
     onTestCaseResult: (test) => {
       const { errors = [], state } = test.result()
-      if (state !== "failed" && test.diagnostic()?.flaky !== true) return
+      if (state !== "failed") return
       const messages = errors.map(({ message }) => message.slice(0, 1000).replaceAll(/^/gm, "    "))
-      const list = state === "failed" ? lists.Failed : lists["Passed at the second attempt only"]
-      list.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...messages].join("\n"))
+      failed.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...messages].join("\n"))
     },
     onTestRunEnd: () => {
-      for (const [title, tests] of Object.entries(lists)) {
-        if (tests.length > 0) process.stdout.write(`${title}:\n${tests.join("\n")}\n`)
-      }
+      if (failed.length > 0) process.stdout.write(`Failed:\n${failed.join("\n")}\n`)
     }
   }
 }
+
+const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000 }
 
 export default defineConfig({
   test: {
     reporters: ["default", failures()],
     globalSetup: ["packages/server/test/support/BuiltService.ts", "packages/server/test/support/Postgres.ts"],
-    maxWorkers: 2,
+    // More than the processors of a small machine: tests wait for due times and for processes that start.
+    maxWorkers: 4,
     projects: [
       {
         test: {
-          name: "fast",
-          include: ["packages/*/test/**/*.test.ts"],
-          exclude: [installed, ...service, ...browser, ...durability],
-          isolate: false,
-          retry: 1,
-          testTimeout: 600_000,
-          hookTimeout: 600_000
+          ...shared,
+          name: "tests",
+          include: ["{packages,bench,examples}/**/test/**/*.test.ts"],
+          exclude: ["**/node_modules/**", ...browser, ...durability, ...runtimes]
         }
       },
       {
         test: {
-          name: "service",
-          include: service,
-          exclude: [installed],
-          retry: 1,
-          testTimeout: 600_000,
-          hookTimeout: 600_000
-        }
-      },
-      {
-        test: {
+          ...shared,
           name: "browser",
           include: browser,
-          exclude: [installed],
-          globalSetup: ["packages/server/test/browser/Chromium.ts"],
-          retry: 1,
-          testTimeout: 600_000,
-          hookTimeout: 600_000
+          globalSetup: ["packages/server/test/browser/Chromium.ts"]
         }
       },
-      {
-        test: {
-          name: "durability",
-          include: durability,
-          retry: 1,
-          testTimeout: 600_000,
-          hookTimeout: 600_000
-        }
-      }
+      { test: { ...shared, name: "durability", include: durability, isolate: true } },
+      { test: { ...shared, name: "runtimes", include: runtimes, isolate: true } }
     ]
   }
 })

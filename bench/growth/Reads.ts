@@ -22,7 +22,7 @@ const pathsOf = (chargeId: string, accountId: string): ReadonlyArray<string> => 
   "/v1/payouts",
   "/v1/balance",
   "/operator/v1/charges",
-  `/operator/v1/charges?account_id=${accountId}&status=paid`,
+  `/operator/v1/charges?account_id=${accountId}`,
   `/operator/v1/charges/${chargeId}/timeline`,
   "/operator/v1/deliveries",
   "/operator/v1/deliveries?status=failed",

@@ -50,6 +50,9 @@ export interface LoadJob {
   ) => Promise<ReadonlyArray<string>>
 }
 
+/** Unique to a part of this process. A key with it has the eight characters that contenders demand, whatever the process id. */
+export const keyPrefixOf = (part: string, pid = process.pid) => `bench-${pid}-${part}`
+
 const createCharge: LoadJob = {
   name: "create-charge",
   title: "Create charge: `POST /v1/charges`, each with a fresh Idempotency-Key, durable",

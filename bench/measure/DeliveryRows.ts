@@ -19,9 +19,9 @@ export const insertDue = (database: Client, url: string, count: number, delay: s
       FROM generate_series(1, $4::integer / 2)
       RETURNING id, resource_id, account_id, created_at
     )
-    INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, secret, status,
+    INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, secret, status,
       due_at, created_at)
-    SELECT uuidv7(), c.id, e.event, c.resource_id, c.account_id, NULL, $5, $6, NULL, 'scheduled', now() + $7::interval,
+    SELECT uuidv7(), c.id, e.event, c.resource_id, c.account_id, NULL, $5, $6, text_digest($6), NULL, 'scheduled', now() + $7::interval,
       c.created_at
     FROM inserted_changes c CROSS JOIN unnest($8::text[]) AS e(event)`,
     [randomUUID(), randomUUID(), chargeData, count, url, new URL(url).origin, delay, EVENTS]
@@ -42,11 +42,12 @@ export const insertBacklog = async (database: Client, url: string, count: number
         RETURNING id, account_id, created_at
       ),
       numbered AS (SELECT row_number() OVER () AS n, count(*) OVER () AS all, * FROM inserted_changes)
-      INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, secret,
+      INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, secret,
         status, attempts_made, due_at, created_at)
       SELECT uuidv7(), c.id, $7, uuidv7(), c.account_id, NULL,
         CASE s.i % 100 WHEN 0 THEN $5 ELSE 'https://shop-' || s.i % 100 || '.example.com/hooks/pix' END,
         CASE s.i % 100 WHEN 0 THEN $6 ELSE 'https://shop-' || s.i % 100 || '.example.com' END,
+        text_digest(CASE s.i % 100 WHEN 0 THEN $6 ELSE 'https://shop-' || s.i % 100 || '.example.com' END),
         NULL, 'scheduled', (s.i / 100) % 2, now() + interval '1 day', c.created_at
       FROM generate_series(1, $4::integer) AS s(i) JOIN numbered c ON c.n = 1 + s.i % c.all`,
       [

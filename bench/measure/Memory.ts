@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
-import { mismatch } from "../load/Jobs.ts"
+import { keyPrefixOf, mismatch } from "../load/Jobs.ts"
 import type { Contender } from "./Contenders.ts"
 import { violationsIn } from "./Database.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
@@ -42,7 +42,7 @@ export const measureMemory = Effect.fnUntraced(function* (
             job,
             target: { port: running.port, apiKey: job === "get-charge" ? seeded.apiKey : running.apiKey },
             prepared: [seeded.apiKey, String(charges), String(seeded.every)],
-            keyPrefix: `${process.pid}-${part}`,
+            keyPrefix: keyPrefixOf(String(part)),
             connections: 64,
             seconds: MAX_SECONDS,
             requests

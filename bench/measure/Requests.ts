@@ -11,7 +11,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
 import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
-import type { LoadJob } from "../load/Jobs.ts"
+import { keyPrefixOf, type LoadJob } from "../load/Jobs.ts"
 import type { Contender } from "./Contenders.ts"
 import { violationsIn, withDatabase } from "./Database.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
@@ -47,7 +47,7 @@ export const measureRequests = Effect.fnUntraced(function* (
   ) {
     const { databaseUrl, prepared, running } = contender
     const endMeasurement = testbed.measureCpu(running.pid, [generator.pid, ...(running.auxiliaryPids ?? [])])
-    const keyPrefix = `${process.pid}-${round}-${connections}`
+    const keyPrefix = keyPrefixOf(`${round}-${connections}`)
     const target = { port: running.port, apiKey: running.apiKey }
     const command: LoadCommand = { job: job.name, target, prepared, keyPrefix, connections, seconds }
     const source = running.loadGenerator ?? generator

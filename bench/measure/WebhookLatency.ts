@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
 import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
-import { mismatch, type Target } from "../load/Jobs.ts"
+import { keyPrefixOf, mismatch, type Target } from "../load/Jobs.ts"
 import type { PayCommand, PayResult } from "../load/payer.ts"
 import { violationsIn, withDatabase } from "./Database.ts"
 import { insertDue } from "./DeliveryRows.ts"
@@ -40,7 +40,7 @@ export const measureWebhookLatency = Effect.fnUntraced(function* (
 
   const pay = (run: string, seconds: number) => {
     const { apiKey, operatorPort, port, token } = server
-    const command: PayCommand = { port, apiKey, operatorPort, token, keyPrefix: `${process.pid}-${run}`, seconds }
+    const command: PayCommand = { port, apiKey, operatorPort, token, keyPrefix: keyPrefixOf(run), seconds }
     return ask<PayResult>("the payer", payer, command, seconds + 60)
   }
   const load = (run: string, seconds: number) => {
@@ -48,7 +48,7 @@ export const measureWebhookLatency = Effect.fnUntraced(function* (
       ...LOAD,
       target: server,
       prepared: [],
-      keyPrefix: `${process.pid}-${run}`,
+      keyPrefix: keyPrefixOf(run),
       seconds
     }
     return Effect.map(ask<LoadResult>("the load generator", generator, command, seconds + 60), (result) => {

@@ -6,13 +6,15 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import type { Caller } from "@pix-payments/api/Security"
 import { allScopes } from "@pix-payments/domain/Scope"
 import { Accounts } from "@pix-payments/server/accounts/Accounts"
 import { Acquirer, SimulatedProvider } from "@pix-payments/server/providers/Acquirer"
+import type { Cached, Confirmed } from "@pix-payments/server/accounts/Caller"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/providers/simulator/Simulator"
+import { ChargeEmission } from "@pix-payments/server/payments/charges/ChargeEmission"
 import { Charges } from "@pix-payments/server/payments/charges/Charges"
+import { NewCharges } from "@pix-payments/server/payments/charges/NewCharges"
 import { ChargeStore } from "@pix-payments/server/payments/charges/ChargeStore"
 import type { StoredCharge } from "@pix-payments/server/payments/charges/ChargeTable"
 import { Drain } from "@pix-payments/server/http/pipeline/Drain"
@@ -21,6 +23,7 @@ import * as PublicServer from "@pix-payments/server/http/public/PublicServer"
 import { Ids } from "@pix-payments/server/base/Ids"
 import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
+import { NewPayouts } from "@pix-payments/server/payments/payouts/creation/NewPayouts"
 import { Payouts } from "@pix-payments/server/payments/payouts/Payouts"
 import { Secrets } from "@pix-payments/server/base/Secrets"
 import { Settings } from "@pix-payments/server/base/Settings"
@@ -31,7 +34,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 
-const caller: Caller = {
+const cached: Cached = {
+  _tag: "Cached",
+  generation: "0199a0f0-5f3c-7c3e-9d0b-000000000004",
+  keyExpiresAtMs: null,
   keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
   scopes: allScopes,
   applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
@@ -43,15 +49,16 @@ const caller: Caller = {
     onboardingStatus: "completed",
     defaultExpiresInSeconds: 86_400,
     chargesPaused: false,
-    connectionId: null,
-    storedConnectionId: null
+    connectionId: null
   }
 }
 
+const confirmed: Confirmed = { ...cached, _tag: "Confirmed" }
+
 /** The charge that every id finds. */
 const stored: Omit<StoredCharge, "id"> = {
-  accountId: caller.account.id,
-  applicationId: caller.applicationId,
+  accountId: cached.account.id,
+  applicationId: cached.applicationId,
   origin: "api",
   idempotencyKey: "a-key-of-a-charge",
   status: "pending",
@@ -86,27 +93,27 @@ const stored: Omit<StoredCharge, "id"> = {
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
   connectionId: null,
-  hasDeferredNotifications: false
+  hasEarlyReversals: false
 }
 
 /** A service with only the methods that the jobs call. */
 const only = <I, S extends object>(service: Context.Service<I, S>, methods: Partial<S>): Layer.Layer<I> =>
   Layer.succeed(service, methods as S)
 
-const accepted = new Map<string, Effect.Effect<Caller>>()
+const accepted = new Map<string, Effect.Effect<Confirmed>>()
 
 const memory = Layer.mergeAll(
   // The key is hashed as in the service, since hashing is not work of the database.
   only(ApiKeys, {
     authenticate: (key) => {
       const hash = hashOf(key)
-      const known = accepted.get(hash) ?? Effect.succeed(caller)
+      const known = accepted.get(hash) ?? Effect.succeed(confirmed)
       accepted.set(hash, known)
       return known
     },
     cached: (key) => {
       hashOf(key)
-      return caller
+      return cached
     }
   }),
   only(ChargeStore, {
@@ -117,6 +124,7 @@ const memory = Layer.mergeAll(
   }),
   only(Accounts, {}),
   only(Payouts, {}),
+  only(NewPayouts, {}),
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),
@@ -126,11 +134,12 @@ const memory = Layer.mergeAll(
 
 const acquirer = Layer.effect(
   Acquirer,
-  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ of: () => Effect.succeed(provider) }))
+  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ providerFor: () => Effect.succeed(provider) }))
 ).pipe(Layer.provide(Simulator.layer))
 
 const layer = PublicServer.layer.pipe(
-  Layer.provide(Charges.layer),
+  Layer.provide(Layer.merge(Charges.layer, NewCharges.layer)),
+  Layer.provide(ChargeEmission.layer),
   Layer.provide(acquirer),
   Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, ListenAddresses.layer, Drain.layer]),
   Layer.provide(Settings.layer)

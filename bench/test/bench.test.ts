@@ -5,6 +5,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
+import { keyPrefixOf, loadJobs } from "../load/Jobs.ts"
 import { nest } from "../measure/Contenders.ts"
 import { scalingOf, type Turn } from "../measure/Report.ts"
 
@@ -142,6 +143,14 @@ describe("bench", () => {
     expect(namesOf(lines)).toEqual(["10000 pix-payments", "10000 pix-payments"])
     expectTurns(lines)
     expectRows(stdout, 2)
+  })
+
+  it("IDEM-2: the keys of its requests have eight characters, whatever the process id", () => {
+    const target = { port: 1, apiKey: "k" }
+    for (const { makeRequests, name } of loadJobs.filter(({ status }) => status === 201)) {
+      const [, key] = /idempotency-key: (.*)\r/.exec(makeRequests(target, ["k"], keyPrefixOf("0", 2))()) ?? []
+      expect(key, name).toMatch(/^[!-~]{8,255}$/)
+    }
   })
 
   it("compares a contender's rates at two levels within one round", () => {

@@ -1,48 +1,10 @@
 -- accounts/AccountPages.ts pagesOf
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $8::integer[], $9::uuid[], $10::uuid[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
-            $17::integer[], $18::integer[], $19::uuid[], $20::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  )
 SELECT
   page.id, page.account_id, page.application_id, page.origin, page.idempotency_key, page.status, page.method, page.amount, page.fee,
   page.description, page.reference, page.recipient_name, page.recipient_document, page.pix_key_type, page.bank_account,
   page.pix_key, page.webhook_url, page.webhook_secret, page.end_to_end_id, page.failure_reason, page.duplicate_of,
-  page.processed_at, page.created_at, page.sequence, page.connection_id, page.provider_reference, q.n, NULL::integer AS caller
+  page.processed_at, page.created_at, page.sequence, page.connection_id, page.provider_reference, q.n, NULL::uuid AS generation,
+  NULL::float8 AS now_ms
 FROM
   (
     SELECT n, account_id, cursor, from_id, before_id, most
@@ -67,53 +29,15 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id)
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  NULL, NULL, NULL, NULL, NULL, NULL, n
-FROM live;
+  NULL, NULL, NULL, NULL, NULL, NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation,
+  extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/AccountPages.ts pagesOf
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $8::integer[], $9::uuid[], $10::uuid[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
-            $17::integer[], $18::integer[], $19::uuid[], $20::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  )
 SELECT
   page.id, page.account_id, page.origin, page.status, page.method, page.amount, page.description, page.reference,
   page.customer_name, page.customer_email, page.customer_document, page.webhook_url, page.br_code, page.end_to_end_id,
-  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n, NULL::integer AS caller
+  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n,
+  NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
     SELECT n, account_id, cursor, from_id, before_id, most
@@ -139,8 +63,8 @@ FROM
 WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'api')
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, n
-FROM live;
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/Accounts.ts findStatement
 SELECT
@@ -180,13 +104,14 @@ WHERE a.id = $1::uuid;
 
 -- accounts/ApiKeys.ts callersStatement
 SELECT
-  k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document, a.status, a.onboarding_status,
-  a.default_expires_in,
+  k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document, a.status,
+  a.onboarding_status, a.default_expires_in,
   (
     a.charges_paused
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
-  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id
+  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
 FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
@@ -196,8 +121,8 @@ WHERE
 
 -- accounts/ApiKeys.ts callersStatement
 SELECT
-  k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document, a.status, a.onboarding_status,
-  a.default_expires_in,
+  k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document, a.status,
+  a.onboarding_status, a.default_expires_in,
   (
     a.charges_paused
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
@@ -206,7 +131,8 @@ SELECT
       FROM acquirer_connections k
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
-  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id
+  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
 FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
@@ -738,7 +664,7 @@ UNION ALL
   SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
   FROM charges t
   WHERE
-    t.id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = $1::text)
+    t.id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = $1::text))
     AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 )
@@ -1526,10 +1452,11 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports)
+      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND true
     RETURNING
-      c.id, c.account_id, c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
+      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
       END AS status,
       CASE
         WHEN new.status IN ('processing', 'pending') THEN coalesce(
@@ -1550,8 +1477,8 @@ WITH
       AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM changed
     WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
@@ -1559,7 +1486,11 @@ WITH
     UPDATE charge_settlements s
     SET account_id = CASE WHEN m.is_settled THEN m.account_id END
     FROM other_state m
-    WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+    WHERE
+      m.is_settled <> m.was_settled
+      AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id
+      AND s.connection_id = m.connection_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -1661,10 +1592,11 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports)
+      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
-      c.id, c.account_id, c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
+      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
       END AS status,
       CASE
         WHEN new.status IN ('processing', 'pending') THEN coalesce(
@@ -1685,8 +1617,8 @@ WITH
       AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM changed
     WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
@@ -1694,7 +1626,11 @@ WITH
     UPDATE charge_settlements s
     SET account_id = CASE WHEN m.is_settled THEN m.account_id END
     FROM other_state m
-    WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+    WHERE
+      m.is_settled <> m.was_settled
+      AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id
+      AND s.connection_id = m.connection_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -1858,10 +1794,11 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports)
+      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
-      c.id, c.account_id, c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
+      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
       END AS status,
       CASE
         WHEN new.status IN ('processing', 'pending') THEN coalesce(
@@ -1882,8 +1819,8 @@ WITH
       AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM changed
     WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
@@ -1891,7 +1828,11 @@ WITH
     UPDATE charge_settlements s
     SET account_id = CASE WHEN m.is_settled THEN m.account_id END
     FROM other_state m
-    WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+    WHERE
+      m.is_settled <> m.was_settled
+      AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id
+      AND s.connection_id = m.connection_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -2019,7 +1960,7 @@ WHERE id = $1::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_deferred_reports
+  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -2027,7 +1968,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_deferred_reports
+  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
   id = (SELECT charge_id FROM charge_keys WHERE digest = idempotency_digest ($1::uuid, $2::text, $3::text))
@@ -2036,122 +1977,48 @@ WHERE
   AND idempotency_key = $3::text;
 
 -- payments/charges/ChargeStatements.ts findShown
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $3::integer[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-            $12::integer[], $13::integer[], $14::uuid[], $15::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  )
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, NULL::integer AS n
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence,
+  NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, n
-FROM live;
+SELECT
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts insertMany
 WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $25::integer[], $26::uuid[], $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[],
-            $34::integer[], $35::integer[], $36::uuid[], $37::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  ),
   inserted_recoveries AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT now() + $24::double precision * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[]
-    FROM (SELECT id, charge_ids FROM unnest($22::uuid[], $23::text[]) AS t (id, charge_ids)) AS n
+    SELECT now() + $25::double precision * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[]
+    FROM (SELECT id, charge_ids FROM unnest($23::uuid[], $24::text[]) AS t (id, charge_ids)) AS n
   ),
   requested AS MATERIALIZED (
     SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-      customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-      connection_id
+      id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
     FROM
       (
         SELECT
-          id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-          customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-          connection_id, caller
+          id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+          webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
+          connection_id, generation, key_expires_at
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::timestamptz[],
-            $18::timestamptz[], $19::integer[], $20::uuid[], $21::integer[]
+            $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[],
+            $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[], $15::integer[], $16::uuid[], $17::text[],
+            $18::text[], $19::text[], $20::uuid[], $21::uuid[], $22::timestamptz[]
           ) AS t (
-            id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-            customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-            connection_id, caller
+            id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email,
+            customer_document, webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone,
+            webhook_secret, connection_id, generation, key_expires_at
           )
       ) AS c
-    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
+    WHERE
+      (c.generation IS NULL OR c.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
+      AND (c.key_expires_at IS NULL OR c.key_expires_at > now())
   ),
   claimed AS (
     INSERT INTO charge_keys (digest, charge_id)
@@ -2164,14 +2031,13 @@ WITH
   inserted AS (
     INSERT INTO
       charges (
-        id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-        customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
+        id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+        webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
         connection_id
       )
     SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-      customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-      connection_id
+      id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
     FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
     RETURNING
@@ -2191,18 +2057,19 @@ WITH
     WHERE origin = 'api'
   )
 SELECT
-  id, NULL::integer AS n,
-  ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
+  id, ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
+  NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM inserted
 UNION ALL
-SELECT NULL, n, false
-FROM live;
+SELECT
+  NULL, false, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation,
+  extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts lockOne
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_deferred_reports
+  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2326,7 +2193,7 @@ FROM
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-      idempotency_key, customer_phone, webhook_secret, connection_id, has_deferred_reports,
+      idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
     FROM waiting
   ) s ON true;
@@ -2514,19 +2381,6 @@ SELECT
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
 
--- payments/exceptions/ExceptionStore.ts lockDisputesOf
-SELECT
-  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
-FROM acquirer_exceptions
-WHERE
-  end_to_end_id = $2::text
-  AND connection_id = $1::uuid
-  AND kind = 'unmatched_dispute'
-  AND resolved_by IS DISTINCT FROM 'payment'
-ORDER BY id
-FOR UPDATE;
-
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
@@ -2535,20 +2389,12 @@ FROM acquirer_exceptions
 WHERE id = $1::uuid
 FOR UPDATE;
 
--- payments/exceptions/ExceptionStore.ts lockPaymentOf
+-- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
   occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
-FOR UPDATE;
-
--- payments/exceptions/ExceptionStore.ts lockReturnsOf
-SELECT
-  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
-FROM acquirer_exceptions
-WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind = 'unmatched_return' AND unallocated < 0
 ORDER BY id
 FOR UPDATE;
 
@@ -2620,6 +2466,250 @@ WITH
   )
 SELECT id
 FROM changed;
+
+-- payments/payouts/ParkedPayouts.ts rescheduleStatement
+WITH RECURSIVE
+  places (account_id, connection_id, n) AS (
+    (
+      SELECT f.*, 1
+      FROM
+        (
+          SELECT
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            ) AS connection_id
+          FROM payouts p
+          WHERE
+            p.status || '' = 'processing'
+            AND p.hand_over_at IS NULL
+            AND (
+              p.account_id,
+              (
+                CASE
+                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
+                END
+              )
+            ) > ($1::uuid, $2::uuid)
+          ORDER BY
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          LIMIT 1
+        ) f
+      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
+    )
+    UNION ALL
+    SELECT f.account_id, f.connection_id, w.n + 1
+    FROM
+      places w
+      CROSS JOIN LATERAL (
+        SELECT
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) AS connection_id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND (
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          ) > (w.account_id, w.connection_id)
+        ORDER BY
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          )
+        LIMIT 1
+      ) f
+    WHERE w.n < 200
+  ),
+  free AS MATERIALIZED (
+    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
+    FROM
+      places w
+      JOIN accounts a ON a.id = w.account_id
+      AND NOT (
+        (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
+        OR coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) IS NULL
+      )
+    WHERE
+      NOT (
+        (
+          CASE
+            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(
+              coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)),
+              '00000000-0000-7000-8000-000000000001'
+            )
+            ELSE w.connection_id
+          END
+        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
+      ) IS TRUE
+  ),
+  due AS MATERIALIZED (
+    SELECT d.id
+    FROM
+      free f
+      CROSS JOIN LATERAL (
+        SELECT p.id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND p.account_id = f.account_id
+          AND (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) = f.connection_id
+        ORDER BY p.id
+        LIMIT f.share
+        FOR UPDATE SKIP LOCKED
+      ) d
+  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
+FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
+
+-- payments/payouts/ParkedPayouts.ts rescheduleStatement
+WITH RECURSIVE
+  places (account_id, connection_id, n) AS (
+    (
+      SELECT f.*, 1
+      FROM
+        (
+          SELECT
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            ) AS connection_id
+          FROM payouts p
+          WHERE
+            p.status || '' = 'processing'
+            AND p.hand_over_at IS NULL
+            AND (
+              p.account_id,
+              (
+                CASE
+                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
+                END
+              )
+            ) > ($1::uuid, $2::uuid)
+          ORDER BY
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          LIMIT 1
+        ) f
+      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
+    )
+    UNION ALL
+    SELECT f.account_id, f.connection_id, w.n + 1
+    FROM
+      places w
+      CROSS JOIN LATERAL (
+        SELECT
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) AS connection_id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND (
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          ) > (w.account_id, w.connection_id)
+        ORDER BY
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          )
+        LIMIT 1
+      ) f
+    WHERE w.n < 200
+  ),
+  free AS MATERIALIZED (
+    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
+    FROM
+      places w
+      JOIN accounts a ON a.id = w.account_id
+      AND NOT (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
+    WHERE
+      NOT (
+        (
+          CASE
+            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001')
+            ELSE w.connection_id
+          END
+        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
+      ) IS TRUE
+  ),
+  due AS MATERIALIZED (
+    SELECT d.id
+    FROM
+      free f
+      CROSS JOIN LATERAL (
+        SELECT p.id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND p.account_id = f.account_id
+          AND (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) = f.connection_id
+        ORDER BY p.id
+        LIMIT f.share
+        FOR UPDATE SKIP LOCKED
+      ) d
+  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
+FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
 -- payments/payouts/PayoutClaims.ts claimStatement
 WITH RECURSIVE
@@ -2927,250 +3017,6 @@ SELECT c.*, r.parked, r.next_account
 FROM
   (SELECT (SELECT count(*) FROM parked) AS parked, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
   LEFT JOIN claimed c ON true;
-
--- payments/payouts/PayoutClaims.ts rescheduleStatement
-WITH RECURSIVE
-  places (account_id, connection_id, n) AS (
-    (
-      SELECT f.*, 1
-      FROM
-        (
-          SELECT
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            ) AS connection_id
-          FROM payouts p
-          WHERE
-            p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
-            AND (
-              p.account_id,
-              (
-                CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
-                END
-              )
-            ) > ($1::uuid, $2::uuid)
-          ORDER BY
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          LIMIT 1
-        ) f
-      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
-    )
-    UNION ALL
-    SELECT f.account_id, f.connection_id, w.n + 1
-    FROM
-      places w
-      CROSS JOIN LATERAL (
-        SELECT
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) AS connection_id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND (
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          ) > (w.account_id, w.connection_id)
-        ORDER BY
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          )
-        LIMIT 1
-      ) f
-    WHERE w.n < 200
-  ),
-  free AS MATERIALIZED (
-    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
-    FROM
-      places w
-      JOIN accounts a ON a.id = w.account_id
-      AND NOT (
-        (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
-        OR coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) IS NULL
-      )
-    WHERE
-      NOT (
-        (
-          CASE
-            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(
-              coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)),
-              '00000000-0000-7000-8000-000000000001'
-            )
-            ELSE w.connection_id
-          END
-        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
-      ) IS TRUE
-  ),
-  due AS MATERIALIZED (
-    SELECT d.id
-    FROM
-      free f
-      CROSS JOIN LATERAL (
-        SELECT p.id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND p.account_id = f.account_id
-          AND (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) = f.connection_id
-        ORDER BY p.id
-        LIMIT f.share
-        FOR UPDATE SKIP LOCKED
-      ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
-SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
-FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
-
--- payments/payouts/PayoutClaims.ts rescheduleStatement
-WITH RECURSIVE
-  places (account_id, connection_id, n) AS (
-    (
-      SELECT f.*, 1
-      FROM
-        (
-          SELECT
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            ) AS connection_id
-          FROM payouts p
-          WHERE
-            p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
-            AND (
-              p.account_id,
-              (
-                CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
-                END
-              )
-            ) > ($1::uuid, $2::uuid)
-          ORDER BY
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          LIMIT 1
-        ) f
-      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
-    )
-    UNION ALL
-    SELECT f.account_id, f.connection_id, w.n + 1
-    FROM
-      places w
-      CROSS JOIN LATERAL (
-        SELECT
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) AS connection_id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND (
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          ) > (w.account_id, w.connection_id)
-        ORDER BY
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          )
-        LIMIT 1
-      ) f
-    WHERE w.n < 200
-  ),
-  free AS MATERIALIZED (
-    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
-    FROM
-      places w
-      JOIN accounts a ON a.id = w.account_id
-      AND NOT (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
-    WHERE
-      NOT (
-        (
-          CASE
-            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001')
-            ELSE w.connection_id
-          END
-        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
-      ) IS TRUE
-  ),
-  due AS MATERIALIZED (
-    SELECT d.id
-    FROM
-      free f
-      CROSS JOIN LATERAL (
-        SELECT p.id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND p.account_id = f.account_id
-          AND (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) = f.connection_id
-        ORDER BY p.id
-        LIMIT f.share
-        FOR UPDATE SKIP LOCKED
-      ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
-SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
-FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
 -- payments/payouts/PayoutClaims.ts storeReference
 UPDATE payouts
@@ -3679,44 +3525,6 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/payouts/PayoutStatements.ts findKnown
-SELECT
-  p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
-  p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url, p.webhook_secret,
-  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id, p.provider_reference
-FROM
-  (
-    SELECT scope_id, origin, idempotency_key
-    FROM unnest($1::uuid[], $2::text[], $3::text[]) AS t (scope_id, origin, idempotency_key)
-  ) AS k
-  JOIN payout_keys d ON d.digest = idempotency_digest (k.scope_id, k.origin, k.idempotency_key)
-  JOIN payouts p ON p.id = d.payout_id
-  AND coalesce(p.application_id, p.account_id) = k.scope_id
-  AND p.origin = k.origin
-  AND p.idempotency_key = k.idempotency_key;
-
--- payments/payouts/PayoutStatements.ts findLatestOfIntents
-SELECT DISTINCT ON (k.account_id, k.pix_key_type, k.pix_key, k.amount) t.id, k.account_id, k.pix_key_type, k.pix_key, k.amount
-FROM
-  (
-    SELECT account_id, pix_key_type, pix_key, amount, since
-    FROM
-      unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[]) AS t (account_id, pix_key_type, pix_key, amount, since)
-  ) AS k
-  CROSS JOIN LATERAL (
-    SELECT p.id
-    FROM payouts p
-    WHERE
-      p.account_id = k.account_id
-      AND p.id >= k.since
-      AND p.pix_key_type = k.pix_key_type
-      AND p.pix_key = k.pix_key
-      AND p.amount = k.amount
-      AND p.status NOT IN ('failed', 'canceled')
-    ORDER BY p.id DESC
-    LIMIT 1
-  ) t;
-
 -- payments/payouts/PayoutStatements.ts findPayouts
 SELECT
   id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -3724,693 +3532,6 @@ SELECT
   processed_at, created_at, sequence, connection_id, provider_reference
 FROM payouts
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
-
--- payments/payouts/PayoutStatements.ts insertOfOperator
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $55::integer[], $56::uuid[], $57::uuid[], $58::uuid[], $59::text[], $60::text[], $61::text[], $62::text[], $63::text[],
-            $64::integer[], $65::integer[], $66::uuid[], $67::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  ),
-  touched AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($47::uuid[], $48::text[], $49::bigint[]) AS t (owner_id, kind, taken)) AS t
-  ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
-    FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
-  covered AS MATERIALIZED (
-    SELECT n.account_id
-    FROM
-      (
-        SELECT account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id
-        FROM
-          unnest($50::uuid[], $51::boolean[], $52::bigint[], $53::integer[], $54::uuid[]) AS t (account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id)
-      ) AS n
-      JOIN accounts a ON a.id = n.account_id
-    WHERE
-      (n.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
-      AND (n.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
-      AND (
-        n.auto_payout_enabled IS NULL
-        OR (
-          a.status = 'active'
-          AND a.onboarding_status = 'completed'
-          AND a.payout_duplicate_window = 0
-          AND a.auto_payout_enabled = n.auto_payout_enabled
-          AND a.payout_fee_fixed = n.payout_fee_fixed
-          AND a.payout_fee_basis_points = n.payout_fee_basis_points
-          AND coalesce(
-            a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-          ) IS NOT DISTINCT FROM n.connection_id
-        )
-      )
-  ),
-  requested AS MATERIALIZED (
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
-    FROM
-      (
-        SELECT
-          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-        FROM
-          unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::integer[]
-          ) AS t (
-            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-          )
-      ) AS p
-    WHERE
-      (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
-      AND (
-        $69::boolean
-        OR NOT EXISTS (
-          SELECT
-          FROM installation_settings
-          WHERE
-            four_eyes = 'on'
-            OR (
-              four_eyes = 'auto'
-              AND (
-                four_eyes_since IS NOT NULL
-                OR (
-                  SELECT count(*)
-                  FROM operators o
-                  WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
-                ) >= 2
-              )
-            )
-        )
-        OR EXISTS (
-          SELECT
-          FROM approvals a
-          WHERE
-            a.id = $68::uuid
-            AND a.action = 'payout.create'
-            AND a.status = 'approved'
-            AND a.used_at IS NULL
-            AND a.expires_at > now()
-            AND a.resource_id IS NOT DISTINCT FROM p.account_id
-        )
-      )
-      AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
-  ),
-  claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
-    ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
-  ),
-  changed AS (
-    INSERT INTO
-      payouts (
-        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
-      )
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
-      END
-    FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
-    RETURNING id
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $26::uuid[], $27::uuid[], $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::text[], $33::text[], $34::integer[],
-            $35::timestamptz[], $36::uuid[], $37::uuid[], $38::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
-        FROM
-          unnest(
-            $39::uuid[], $40::uuid[], $41::text[], $42::text[], $43::bigint[], $44::uuid[], $45::text[], $46::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-      ) AS t
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
-        UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
-FROM changed
-UNION ALL
-SELECT NULL, 0, p.owner_id
-FROM (SELECT owner_id FROM unlocked) p;
-
--- payments/payouts/PayoutStatements.ts insertStatement
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $55::integer[], $56::uuid[], $57::uuid[], $58::uuid[], $59::text[], $60::text[], $61::text[], $62::text[], $63::text[],
-            $64::integer[], $65::integer[], $66::uuid[], $67::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  ),
-  touched AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($47::uuid[], $48::text[], $49::bigint[]) AS t (owner_id, kind, taken)) AS t
-  ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
-    FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
-  covered AS MATERIALIZED (
-    SELECT n.account_id
-    FROM
-      (
-        SELECT account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id
-        FROM
-          unnest($50::uuid[], $51::boolean[], $52::bigint[], $53::integer[], $54::uuid[]) AS t (account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id)
-      ) AS n
-      JOIN accounts a ON a.id = n.account_id
-    WHERE
-      (n.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
-      AND (n.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
-      AND (
-        n.auto_payout_enabled IS NULL
-        OR (
-          a.status = 'active'
-          AND a.onboarding_status = 'completed'
-          AND a.payout_duplicate_window = 0
-          AND a.auto_payout_enabled = n.auto_payout_enabled
-          AND a.payout_fee_fixed = n.payout_fee_fixed
-          AND a.payout_fee_basis_points = n.payout_fee_basis_points
-          AND coalesce(
-            a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-          ) IS NOT DISTINCT FROM n.connection_id
-        )
-      )
-  ),
-  requested AS MATERIALIZED (
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
-    FROM
-      (
-        SELECT
-          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-        FROM
-          unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::integer[]
-          ) AS t (
-            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-          )
-      ) AS p
-    WHERE
-      (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
-      AND p.origin = 'api'
-      AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
-  ),
-  claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
-    ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
-  ),
-  changed AS (
-    INSERT INTO
-      payouts (
-        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
-      )
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
-      END
-    FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
-    RETURNING id
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $26::uuid[], $27::uuid[], $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::text[], $33::text[], $34::integer[],
-            $35::timestamptz[], $36::uuid[], $37::uuid[], $38::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
-        FROM
-          unnest(
-            $39::uuid[], $40::uuid[], $41::text[], $42::text[], $43::bigint[], $44::uuid[], $45::text[], $46::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-      ) AS t
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
-        UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
-FROM changed
-UNION ALL
-SELECT NULL, 0, p.owner_id
-FROM (SELECT owner_id FROM unlocked) p;
-
--- payments/payouts/PayoutStatements.ts insertStatement
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $55::integer[], $56::uuid[], $57::uuid[], $58::uuid[], $59::text[], $60::text[], $61::text[], $62::text[], $63::text[],
-            $64::integer[], $65::integer[], $66::uuid[], $67::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  ),
-  touched AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($47::uuid[], $48::text[], $49::bigint[]) AS t (owner_id, kind, taken)) AS t
-  ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
-    FOR NO KEY UPDATE OF l SKIP LOCKED
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
-  covered AS MATERIALIZED (
-    SELECT n.account_id
-    FROM
-      (
-        SELECT account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id
-        FROM
-          unnest($50::uuid[], $51::boolean[], $52::bigint[], $53::integer[], $54::uuid[]) AS t (account_id, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, connection_id)
-      ) AS n
-      JOIN accounts a ON a.id = n.account_id
-    WHERE
-      (n.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
-      AND (n.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
-      AND (
-        n.auto_payout_enabled IS NULL
-        OR (
-          a.status = 'active'
-          AND a.onboarding_status = 'completed'
-          AND a.payout_duplicate_window = 0
-          AND a.auto_payout_enabled = n.auto_payout_enabled
-          AND a.payout_fee_fixed = n.payout_fee_fixed
-          AND a.payout_fee_basis_points = n.payout_fee_basis_points
-          AND coalesce(
-            a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-          ) IS NOT DISTINCT FROM n.connection_id
-        )
-      )
-  ),
-  requested AS MATERIALIZED (
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
-    FROM
-      (
-        SELECT
-          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-        FROM
-          unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::integer[]
-          ) AS t (
-            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, caller
-          )
-      ) AS p
-    WHERE
-      (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
-      AND p.origin = 'api'
-      AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
-  ),
-  claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
-    ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
-  ),
-  changed AS (
-    INSERT INTO
-      payouts (
-        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
-        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
-      )
-    SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
-      END
-    FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
-    RETURNING id
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $26::uuid[], $27::uuid[], $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::text[], $33::text[], $34::integer[],
-            $35::timestamptz[], $36::uuid[], $37::uuid[], $38::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
-        FROM
-          unnest(
-            $39::uuid[], $40::uuid[], $41::text[], $42::text[], $43::bigint[], $44::uuid[], $45::text[], $46::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-      ) AS t
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
-        UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
-FROM changed
-UNION ALL
-SELECT NULL, 0, p.owner_id
-FROM (SELECT owner_id FROM unlocked) p;
-
--- payments/payouts/PayoutStatements.ts readTerms
-WITH
-  live AS MATERIALIZED (
-    SELECT r.n
-    FROM
-      (
-        SELECT
-          n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-          charges_paused, connection_id, used_connection_id
-        FROM
-          unnest(
-            $2::integer[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-            $11::integer[], $12::integer[], $13::uuid[], $14::uuid[]
-          ) AS t (
-            n, key_id, application_id, account_id, scopes, name, document, status, onboarding_status, default_expires_in,
-            charges_paused, connection_id, used_connection_id
-          )
-      ) AS r
-      JOIN (api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id) ON k.id = r.key_id
-    WHERE
-      k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > now())
-      AND p.active
-      AND p.id = r.application_id
-      AND a.id = r.account_id
-      AND array_to_string(k.scopes, ' ') = r.scopes
-      AND a.name = r.name
-      AND a.document = r.document
-      AND a.status = r.status
-      AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
-      AND (
-        a.charges_paused
-        OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
-        OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = r.used_connection_id AND k.charges_paused)
-      )::integer = r.charges_paused
-      AND coalesce(
-        a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)
-      ) IS NOT DISTINCT FROM r.connection_id
-  )
-SELECT
-  a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-  a.payout_duplicate_window, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  (
-    SELECT c.pays_out
-    FROM acquirer_connections c
-    WHERE c.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default))
-  ) AS pays_out, l.balance AS available, ARRAY(SELECT n FROM live) AS live
-FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
-WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/payouts/PayoutStatements.ts releasePayouts
 WITH
@@ -4565,6 +3686,507 @@ FROM changed
 UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/payouts/creation/NewPayoutStatements.ts findDuplicates
+SELECT DISTINCT ON (k.account_id, k.pix_key_type, k.pix_key, k.amount) t.id, k.account_id, k.pix_key_type, k.pix_key, k.amount
+FROM
+  (
+    SELECT account_id, pix_key_type, pix_key, amount, since
+    FROM
+      unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[]) AS t (account_id, pix_key_type, pix_key, amount, since)
+  ) AS k
+  CROSS JOIN LATERAL (
+    SELECT p.id
+    FROM payouts p
+    WHERE
+      p.account_id = k.account_id
+      AND p.id >= k.since
+      AND p.pix_key_type = k.pix_key_type
+      AND p.pix_key = k.pix_key
+      AND p.amount = k.amount
+      AND p.status NOT IN ('failed', 'canceled')
+    ORDER BY p.id DESC
+    LIMIT 1
+  ) t;
+
+-- payments/payouts/creation/NewPayoutStatements.ts findKnown
+SELECT
+  p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
+  p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url, p.webhook_secret,
+  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id, p.provider_reference
+FROM
+  (
+    SELECT scope_id, origin, idempotency_key
+    FROM unnest($1::uuid[], $2::text[], $3::text[]) AS t (scope_id, origin, idempotency_key)
+  ) AS k
+  JOIN payout_keys d ON d.digest = idempotency_digest (k.scope_id, k.origin, k.idempotency_key)
+  JOIN payouts p ON p.id = d.payout_id
+  AND coalesce(p.application_id, p.account_id) = k.scope_id
+  AND p.origin = k.origin
+  AND p.idempotency_key = k.idempotency_key;
+
+-- payments/payouts/creation/NewPayoutStatements.ts insertOfOperator
+WITH
+  touched AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken
+    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY l.owner_id, l.kind
+    FOR NO KEY UPDATE OF l
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id
+    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id
+    HAVING sum(n) > 0
+  ),
+  requested AS MATERIALIZED (
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key
+    FROM
+      (
+        SELECT
+          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
+          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+        FROM
+          unnest(
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
+            $26::timestamptz[]
+          ) AS t (
+            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
+            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          )
+      ) AS p
+    WHERE
+      (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
+      AND (p.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
+      AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
+      AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
+      AND (
+        $52::boolean
+        OR NOT EXISTS (
+          SELECT
+          FROM installation_settings
+          WHERE
+            four_eyes = 'on'
+            OR (
+              four_eyes = 'auto'
+              AND (
+                four_eyes_since IS NOT NULL
+                OR (
+                  SELECT count(*)
+                  FROM operators o
+                  WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
+                ) >= 2
+              )
+            )
+        )
+        OR EXISTS (
+          SELECT
+          FROM approvals a
+          WHERE
+            a.id = $51::uuid
+            AND a.action = 'payout.create'
+            AND a.status = 'approved'
+            AND a.used_at IS NULL
+            AND a.expires_at > now()
+            AND a.resource_id IS NOT DISTINCT FROM p.account_id
+        )
+      )
+  ),
+  claimed AS (
+    INSERT INTO payout_keys (digest, payout_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING payout_id
+  ),
+  changed AS (
+    INSERT INTO
+      payouts (
+        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
+        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+      )
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      END
+    FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    RETURNING id
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
+            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  moved AS (
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        FROM
+          unnest(
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      ) AS t
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    RETURNING account_id, debit, credit, amount
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount
+        FROM moved
+        UNION ALL
+        SELECT account_id, debit, - amount
+        FROM moved
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET balance = l.balance + s.amount
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
+FROM changed
+UNION ALL
+SELECT NULL, 0, p.owner_id
+FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/payouts/creation/NewPayoutStatements.ts insertStatement
+WITH
+  touched AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken
+    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY l.owner_id, l.kind
+    FOR NO KEY UPDATE OF l
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id
+    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id
+    HAVING sum(n) > 0
+  ),
+  requested AS MATERIALIZED (
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key
+    FROM
+      (
+        SELECT
+          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
+          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+        FROM
+          unnest(
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
+            $26::timestamptz[]
+          ) AS t (
+            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
+            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          )
+      ) AS p
+    WHERE
+      (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
+      AND (p.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
+      AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
+      AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
+      AND p.origin = 'api'
+  ),
+  claimed AS (
+    INSERT INTO payout_keys (digest, payout_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING payout_id
+  ),
+  changed AS (
+    INSERT INTO
+      payouts (
+        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
+        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+      )
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      END
+    FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    RETURNING id
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
+            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  moved AS (
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        FROM
+          unnest(
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      ) AS t
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    RETURNING account_id, debit, credit, amount
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount
+        FROM moved
+        UNION ALL
+        SELECT account_id, debit, - amount
+        FROM moved
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET balance = l.balance + s.amount
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
+FROM changed
+UNION ALL
+SELECT NULL, 0, p.owner_id
+FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/payouts/creation/NewPayoutStatements.ts insertStatement
+WITH
+  touched AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken
+    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY l.owner_id, l.kind
+    FOR NO KEY UPDATE OF l SKIP LOCKED
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id
+    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id
+    HAVING sum(n) > 0
+  ),
+  requested AS MATERIALIZED (
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key
+    FROM
+      (
+        SELECT
+          id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+          recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
+          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+        FROM
+          unnest(
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
+            $26::timestamptz[]
+          ) AS t (
+            id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+            recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
+            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          )
+      ) AS p
+    WHERE
+      (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
+      AND (p.account_id IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE
+      AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
+      AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
+      AND p.origin = 'api'
+  ),
+  claimed AS (
+    INSERT INTO payout_keys (digest, payout_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING payout_id
+  ),
+  changed AS (
+    INSERT INTO
+      payouts (
+        id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
+        recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
+        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+      )
+    SELECT
+      id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+      recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
+      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      END
+    FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    RETURNING id
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
+            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  moved AS (
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        FROM
+          unnest(
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      ) AS t
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    RETURNING account_id, debit, credit, amount
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount
+        FROM moved
+        UNION ALL
+        SELECT account_id, debit, - amount
+        FROM moved
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET balance = l.balance + s.amount
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
+FROM changed
+UNION ALL
+SELECT NULL, 0, p.owner_id
+FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/payouts/creation/NewPayoutStatements.ts readTerms
+SELECT
+  a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
+  a.payout_duplicate_window, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  (
+    SELECT c.pays_out
+    FROM acquirer_connections c
+    WHERE c.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default))
+  ) AS pays_out, l.balance AS available, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation,
+  extract(epoch FROM now())::float8 * 1000 AS now_ms
+FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
+WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
@@ -4750,21 +4372,22 @@ WHERE
   AND external_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e));
 
 -- reports/ReportStore.ts findKnown
-SELECT 'key' AS kind, key AS name
+SELECT 'key' AS kind, key AS name, NULL::bigint AS amount
 FROM acquirer_notifications
 WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
 UNION ALL
-SELECT 'settlement', end_to_end_id
+SELECT 'settlement', end_to_end_id, amount
 FROM charge_settlements
 WHERE
   end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
-  AND charge_id <> '00000000-0000-0000-0000-000000000000'
+  AND connection_id = $1::uuid
+  AND charge_id IS NOT NULL
 UNION ALL
-SELECT 'order', id::text
+SELECT 'order', id::text, NULL
 FROM acquirer_orders
 WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
 UNION ALL
-SELECT 'payout', id::text
+SELECT 'payout', id::text, NULL
 FROM payouts
 WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'processing';
 
@@ -4963,9 +4586,9 @@ WHERE
   AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE
 RETURNING d.id;
 
--- webhooks/deliveries/PausedDeliveries.ts parkedCandidates
+-- webhooks/deliveries/PausedDeliveries.ts pausedCandidates
 WITH RECURSIVE
-  holding AS (
+  paused_owners AS (
     (
       SELECT coalesce(endpoint_id, application_id, account_id) AS owner
       FROM deliveries
@@ -4982,9 +4605,9 @@ WITH RECURSIVE
         ORDER BY coalesce(endpoint_id, application_id, account_id)
         LIMIT 1
       )
-    FROM holding h
+    FROM paused_owners h
     WHERE h.owner IS NOT NULL
-  ), visited AS MATERIALIZED (SELECT owner FROM holding WHERE owner IS NOT NULL LIMIT 2000),
+  ), visited AS MATERIALIZED (SELECT owner FROM paused_owners WHERE owner IS NOT NULL LIMIT 2000),
   owners AS MATERIALIZED (
     SELECT
       h.owner, o.account_id, o.deleted_at, row_number() OVER (PARTITION BY o.account_id ORDER BY h.owner) AS nth,
@@ -5057,9 +4680,9 @@ WITH
 SELECT id, NULL::uuid AS last_owner
 FROM rescheduled;
 
--- webhooks/deliveries/PausedDeliveries.ts rescheduleParked
+-- webhooks/deliveries/PausedDeliveries.ts reschedulePaused
 WITH RECURSIVE
-  holding AS (
+  paused_owners AS (
     (
       SELECT coalesce(endpoint_id, application_id, account_id) AS owner
       FROM deliveries
@@ -5076,9 +4699,9 @@ WITH RECURSIVE
         ORDER BY coalesce(endpoint_id, application_id, account_id)
         LIMIT 1
       )
-    FROM holding h
+    FROM paused_owners h
     WHERE h.owner IS NOT NULL
-  ), visited AS MATERIALIZED (SELECT owner FROM holding WHERE owner IS NOT NULL LIMIT 2000),
+  ), visited AS MATERIALIZED (SELECT owner FROM paused_owners WHERE owner IS NOT NULL LIMIT 2000),
   owners AS MATERIALIZED (
     SELECT
       h.owner, o.account_id, o.deleted_at, row_number() OVER (PARTITION BY o.account_id ORDER BY h.owner) AS nth,
@@ -5229,7 +4852,7 @@ RETURNING id, url, description, events, active AND disabled_at IS NULL AS active
 WITH
   turn AS MATERIALIZED (SELECT $1::uuid AS account_id),
   picked AS MATERIALIZED (
-    SELECT o.*, t.share, row_number() OVER (PARTITION BY t.account_id ORDER BY o.change_id) = 1 AS is_first
+    SELECT o.*, t.share
     FROM
       (
         SELECT
@@ -5286,14 +4909,14 @@ RETURNING f.id;
 -- webhooks/fan-out/FanOutStatements.ts endpointsOf
 WITH
   picked AS (
-    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased, false AS is_first
+    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased
     FROM outbox
     WHERE account_id = $1::uuid AND change_id = $2::uuid
   ),
   events AS MATERIALIZED (
     SELECT
-      p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash,
-      c.application_id, c.resource_id, c.created_at, c.kind || '.' || a.action AS event
+      p.change_id, p.may_be_leased, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+      c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a (action)
     WHERE
       c.kind || '.' || a.action IN (
@@ -5308,8 +4931,8 @@ WITH
   ),
   subscribed AS MATERIALIZED (
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.application_id = e.application_id
@@ -5318,8 +4941,8 @@ WITH
       AND e.event = ANY (v.events)
     UNION ALL
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.account_id = e.account_id
@@ -5338,22 +4961,20 @@ WHERE destination_hash IS NOT NULL;
 -- webhooks/fan-out/FanOutStatements.ts fanOutChanges
 WITH RECURSIVE
   picked AS MATERIALIZED (
-    SELECT
-      account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased, false AS is_first,
-      1 AS share
+    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased, 1 AS share
     FROM outbox
     WHERE
       (account_id, change_id) IN (
         SELECT *
-        FROM (SELECT account_id, change_id FROM unnest($10::uuid[], $11::uuid[]) AS t (account_id, change_id)) AS c
+        FROM (SELECT account_id, change_id FROM unnest($1::uuid[], $2::uuid[]) AS t (account_id, change_id)) AS c
       )
       AND (leased_until IS NULL OR leased_until <= now())
     FOR UPDATE SKIP LOCKED
   ),
   events AS MATERIALIZED (
     SELECT
-      p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash,
-      c.application_id, c.resource_id, c.created_at, c.kind || '.' || a.action AS event
+      p.change_id, p.may_be_leased, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+      c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a (action)
     WHERE
       c.kind || '.' || a.action IN (
@@ -5368,8 +4989,8 @@ WITH RECURSIVE
   ),
   subscribed AS MATERIALIZED (
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.application_id = e.application_id
@@ -5378,8 +4999,8 @@ WITH RECURSIVE
       AND e.event = ANY (v.events)
     UNION ALL
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.account_id = e.account_id
@@ -5424,7 +5045,7 @@ WITH RECURSIVE
           )::uuid
         FROM (SELECT sha256(convert_to(concat_ws(' ', s.change_id, s.event, s.endpoint_id), 'UTF8')) AS bytes) h
       ) AS id, s.change_id, s.event, s.resource_id, s.account_id, w.application_id, s.endpoint_id, w.url, w.destination,
-      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased, s.is_first
+      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased
     FROM subscribed s JOIN endpoints w ON w.id = s.endpoint_id
     WHERE w.deleted_at IS NULL AND (s.change_id IN (SELECT change_id FROM waiting)) IS FALSE
     UNION ALL
@@ -5437,7 +5058,7 @@ WITH RECURSIVE
         FROM (SELECT sha256(convert_to(concat_ws(' ', e.change_id, e.event, 'webhook_url'), 'UTF8')) AS bytes) h
       ), e.change_id, e.event, e.resource_id, e.account_id, e.application_id, NULL, r.webhook_url,
       coalesce(substring(r.webhook_url FROM '^[^:/?#]+:/*[^/?#]*'), r.webhook_url), e.destination_hash, r.webhook_secret, true,
-      e.created_at, e.may_be_leased, e.is_first
+      e.created_at, e.may_be_leased
     FROM
       events e
       CROSS JOIN LATERAL (
@@ -5470,35 +5091,7 @@ WITH RECURSIVE
       ) AS is_active
     FROM targets t
     WHERE true
-  ),
-  ranked AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY id) AS nth
-    FROM checked
-    WHERE
-      is_active
-      AND account_id <> ALL ($5::uuid[])
-      AND destination_hash <> ALL ($8::uuid[])
-      AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($6::uuid[], $7::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      id, row_number() OVER (PARTITION BY account_id ORDER BY nth, id) AS nth,
-      row_number() OVER (PARTITION BY destination_hash ORDER BY nth, id) AS nth_of_origin
-    FROM ranked
-    WHERE nth <= $3::integer
-  ),
-  leased AS MATERIALIZED (
-    SELECT id
-    FROM limited
-    WHERE nth <= $4::integer AND nth_of_origin <= $9::integer
-    ORDER BY nth, id
-    LIMIT $1::integer
-  ), postponed AS (SELECT change_id FROM picked WHERE false),
-  unstored AS MATERIALIZED (
-    SELECT *
-    FROM checked
-    WHERE may_be_leased AND (id IN (SELECT id FROM leased)) IS TRUE AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
-  ),
+  ), leased AS MATERIALIZED (SELECT * FROM checked WHERE may_be_leased AND is_active),
   inserted AS (
     INSERT INTO
       deliveries (
@@ -5506,21 +5099,14 @@ WITH RECURSIVE
         status, due_at, held_due_at, created_at
       )
     SELECT
-      j.id, j.change_id, j.event, j.resource_id, j.account_id, j.application_id, j.endpoint_id, j.url, j.destination,
-      j.destination_hash, j.secret, CASE WHEN j.id IN (SELECT id FROM leased) THEN 'delivering' ELSE 'scheduled'
-      END,
-      CASE
-        WHEN NOT j.is_active THEN NULL
-        WHEN j.id IN (SELECT id FROM leased) THEN now() + $2::double precision * interval '1 millisecond'
-        ELSE now()
-      END, CASE WHEN NOT j.is_active THEN now()
-      END, j.created_at
-    FROM checked j
-    WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE AND (j.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
+      'scheduled', CASE WHEN is_active THEN now()
+      END, CASE WHEN NOT is_active THEN now()
+      END, created_at
+    FROM checked
+    WHERE NOT (may_be_leased AND is_active)
     ON CONFLICT (id) DO NOTHING
-    RETURNING
-      id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-      status, due_at
+    RETURNING due_at
   ),
   done AS (
     DELETE FROM outbox o USING picked p
@@ -5528,15 +5114,8 @@ WITH RECURSIVE
       o.account_id = p.account_id
       AND o.change_id = p.change_id
       AND (p.change_id IN (SELECT change_id FROM waiting)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM unstored)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      AND (p.change_id IN (SELECT change_id FROM leased)) IS FALSE
     RETURNING o.change_id
-  ),
-  leased_changes AS (
-    UPDATE outbox o
-    SET leased_until = now() + $2::double precision * interval '1 millisecond'
-    FROM (SELECT DISTINCT account_id, change_id FROM unstored) u
-    WHERE o.account_id = u.account_id AND o.change_id = u.change_id
   ), recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))
 SELECT
   t.*, m.*,
@@ -5551,20 +5130,14 @@ FROM
   (
     SELECT
       (SELECT count(*)::integer FROM waiting) AS waiting, (SELECT count(*)::integer FROM picked) AS picked,
-      (SELECT count(*)::integer FROM postponed) AS postponed,
-      (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-        FROM inserted
-        WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS backlogged, NULL::uuid AS last_account,
+      EXISTS (SELECT FROM inserted WHERE due_at IS NOT NULL) AS has_scheduled, NULL::uuid AS last_account,
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
       (SELECT count(*)::integer FROM done) AS completed
   ) m
   LEFT JOIN (
     SELECT
-      i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url, i.destination AS origin,
-      i.is_stored, i.destination_hash, i.destination_hash AS previous_hash,
-      CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret
+      l.id, l.event, l.change_id, l.account_id, l.application_id, l.resource_id, l.endpoint_id, l.url, l.destination AS origin,
+      l.destination_hash, l.destination_hash AS previous_hash, CASE WHEN l.endpoint_id IS NULL THEN l.secret ELSE w.secret
       END AS secret, 0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence,
       CASE
         WHEN left(c.data, 1) <> '[' THEN c.data
@@ -5582,21 +5155,7 @@ FROM
           WHERE r.id = c.resource_id
         )
       END AS data
-    FROM
-      (
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          true AS is_stored
-        FROM inserted
-        WHERE status = 'delivering'
-        UNION ALL
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          false
-        FROM unstored
-      ) i
-      JOIN changes c ON c.id = i.change_id
-      LEFT JOIN endpoints w ON w.id = i.endpoint_id
+    FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
 
@@ -5605,7 +5164,7 @@ WITH RECURSIVE
   walk AS (
     (
       SELECT account_id
-      FROM (SELECT account_id, leased_until FROM outbox WHERE account_id > $10::uuid ORDER BY account_id OFFSET 0) o
+      FROM (SELECT account_id, leased_until FROM outbox WHERE account_id > $1::uuid ORDER BY account_id OFFSET 0) o
       WHERE (leased_until IS NULL OR leased_until <= now())
       LIMIT 1
     )
@@ -5619,14 +5178,14 @@ WITH RECURSIVE
       )
     FROM walk w
     WHERE w.account_id IS NOT NULL
-  ), turn AS MATERIALIZED (SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL ($14::uuid[]) LIMIT 50),
+  ), turn AS MATERIALIZED (SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL ($5::uuid[]) LIMIT 50),
   picked AS MATERIALIZED (
-    SELECT o.*, t.share, row_number() OVER (PARTITION BY t.account_id ORDER BY o.change_id) = 1 AS is_first
+    SELECT o.*, t.share
     FROM
       (
         SELECT
           t.account_id,
-          greatest(1, least($11::integer / s.accounts, $12::integer / (s.accounts * (1 + coalesce(n.live, 0))))) AS share
+          greatest(1, least($2::integer / s.accounts, $3::integer / (s.accounts * (1 + coalesce(n.live, 0))))) AS share
         FROM
           turn t
           CROSS JOIN (SELECT count(*) AS accounts FROM turn) s
@@ -5635,9 +5194,9 @@ WITH RECURSIVE
       CROSS JOIN LATERAL (
         SELECT
           account_id, change_id, endpoints_version, normalized_hash, destination_hash, leased_until IS NULL
-          AND $15::boolean AS may_be_leased
+          AND $6::boolean AS may_be_leased
         FROM outbox
-        WHERE account_id = t.account_id AND change_id <> ALL ($13::uuid[]) AND (leased_until IS NULL OR leased_until <= now())
+        WHERE account_id = t.account_id AND change_id <> ALL ($4::uuid[]) AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY change_id
         LIMIT t.share
         FOR UPDATE SKIP LOCKED
@@ -5645,8 +5204,8 @@ WITH RECURSIVE
   ),
   events AS MATERIALIZED (
     SELECT
-      p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash,
-      c.application_id, c.resource_id, c.created_at, c.kind || '.' || a.action AS event
+      p.change_id, p.may_be_leased, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+      c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a (action)
     WHERE
       c.kind || '.' || a.action IN (
@@ -5661,8 +5220,8 @@ WITH RECURSIVE
   ),
   subscribed AS MATERIALIZED (
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.application_id = e.application_id
@@ -5671,8 +5230,8 @@ WITH RECURSIVE
       AND e.event = ANY (v.events)
     UNION ALL
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.account_id = e.account_id
@@ -5717,7 +5276,7 @@ WITH RECURSIVE
           )::uuid
         FROM (SELECT sha256(convert_to(concat_ws(' ', s.change_id, s.event, s.endpoint_id), 'UTF8')) AS bytes) h
       ) AS id, s.change_id, s.event, s.resource_id, s.account_id, w.application_id, s.endpoint_id, w.url, w.destination,
-      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased, s.is_first
+      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased
     FROM subscribed s JOIN endpoints w ON w.id = s.endpoint_id
     WHERE w.deleted_at IS NULL AND (s.change_id IN (SELECT change_id FROM waiting)) IS FALSE
     UNION ALL
@@ -5730,7 +5289,7 @@ WITH RECURSIVE
         FROM (SELECT sha256(convert_to(concat_ws(' ', e.change_id, e.event, 'webhook_url'), 'UTF8')) AS bytes) h
       ), e.change_id, e.event, e.resource_id, e.account_id, e.application_id, NULL, r.webhook_url,
       coalesce(substring(r.webhook_url FROM '^[^:/?#]+:/*[^/?#]*'), r.webhook_url), e.destination_hash, r.webhook_secret, true,
-      e.created_at, e.may_be_leased, e.is_first
+      e.created_at, e.may_be_leased
     FROM
       events e
       CROSS JOIN LATERAL (
@@ -5763,49 +5322,7 @@ WITH RECURSIVE
       ) AS is_active
     FROM targets t
     WHERE true
-  ),
-  ranked AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY id) AS nth
-    FROM checked
-    WHERE
-      is_active
-      AND account_id <> ALL ($5::uuid[])
-      AND destination_hash <> ALL ($8::uuid[])
-      AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($6::uuid[], $7::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      id, row_number() OVER (PARTITION BY account_id ORDER BY nth, id) AS nth,
-      row_number() OVER (PARTITION BY destination_hash ORDER BY nth, id) AS nth_of_origin
-    FROM ranked
-    WHERE nth <= $3::integer
-  ),
-  leased AS MATERIALIZED (
-    SELECT id
-    FROM limited
-    WHERE nth <= $4::integer AND nth_of_origin <= $9::integer
-    ORDER BY nth, id
-    LIMIT $1::integer
-  ),
-  postponed AS MATERIALIZED (
-    SELECT change_id
-    FROM checked
-    WHERE may_be_leased AND is_active AND $1::integer > 0 AND abs(extract(epoch FROM now() - created_at)) < 0.5
-    GROUP BY change_id, is_first
-    HAVING
-      bool_or((id IN (SELECT id FROM leased)) IS FALSE)
-      AND NOT (is_first AND bool_or(id IN (SELECT id FROM leased)))
-      AND NOT bool_or(
-        (account_id, destination_hash) IN (SELECT * FROM unnest($16::uuid[], $17::uuid[]))
-        OR account_id = ANY ($5::uuid[])
-        OR destination_hash = ANY ($8::uuid[])
-      )
-  ),
-  unstored AS MATERIALIZED (
-    SELECT *
-    FROM checked
-    WHERE may_be_leased AND (id IN (SELECT id FROM leased)) IS TRUE AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
-  ),
+  ), leased AS MATERIALIZED (SELECT * FROM checked WHERE may_be_leased AND is_active),
   inserted AS (
     INSERT INTO
       deliveries (
@@ -5813,21 +5330,14 @@ WITH RECURSIVE
         status, due_at, held_due_at, created_at
       )
     SELECT
-      j.id, j.change_id, j.event, j.resource_id, j.account_id, j.application_id, j.endpoint_id, j.url, j.destination,
-      j.destination_hash, j.secret, CASE WHEN j.id IN (SELECT id FROM leased) THEN 'delivering' ELSE 'scheduled'
-      END,
-      CASE
-        WHEN NOT j.is_active THEN NULL
-        WHEN j.id IN (SELECT id FROM leased) THEN now() + $2::double precision * interval '1 millisecond'
-        ELSE now()
-      END, CASE WHEN NOT j.is_active THEN now()
-      END, j.created_at
-    FROM checked j
-    WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE AND (j.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
+      'scheduled', CASE WHEN is_active THEN now()
+      END, CASE WHEN NOT is_active THEN now()
+      END, created_at
+    FROM checked
+    WHERE NOT (may_be_leased AND is_active)
     ON CONFLICT (id) DO NOTHING
-    RETURNING
-      id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-      status, due_at
+    RETURNING due_at
   ),
   done AS (
     DELETE FROM outbox o USING picked p
@@ -5835,16 +5345,15 @@ WITH RECURSIVE
       o.account_id = p.account_id
       AND o.change_id = p.change_id
       AND (p.change_id IN (SELECT change_id FROM waiting)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM unstored)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      AND (p.change_id IN (SELECT change_id FROM leased)) IS FALSE
     RETURNING o.change_id
-  ),
+  ), recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done)),
   leased_changes AS (
     UPDATE outbox o
-    SET leased_until = now() + $2::double precision * interval '1 millisecond'
-    FROM (SELECT DISTINCT account_id, change_id FROM unstored) u
-    WHERE o.account_id = u.account_id AND o.change_id = u.change_id
-  ), recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))
+    SET leased_until = now() + $7::double precision * interval '1 millisecond'
+    FROM (SELECT DISTINCT account_id, change_id FROM leased) l
+    WHERE o.account_id = l.account_id AND o.change_id = l.change_id
+  )
 SELECT
   t.*, m.*,
   CASE
@@ -5858,20 +5367,15 @@ FROM
   (
     SELECT
       (SELECT count(*)::integer FROM waiting) AS waiting, (SELECT count(*)::integer FROM picked) AS picked,
-      (SELECT count(*)::integer FROM postponed) AS postponed,
-      (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-        FROM inserted
-        WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS backlogged, (SELECT account_id FROM turn OFFSET 49 LIMIT 1) AS last_account,
+      EXISTS (SELECT FROM inserted WHERE due_at IS NOT NULL) AS has_scheduled,
+      (SELECT account_id FROM turn OFFSET 49 LIMIT 1) AS last_account,
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
       (SELECT count(*)::integer FROM done) AS completed
   ) m
   LEFT JOIN (
     SELECT
-      i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url, i.destination AS origin,
-      i.is_stored, i.destination_hash, i.destination_hash AS previous_hash,
-      CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret
+      l.id, l.event, l.change_id, l.account_id, l.application_id, l.resource_id, l.endpoint_id, l.url, l.destination AS origin,
+      l.destination_hash, l.destination_hash AS previous_hash, CASE WHEN l.endpoint_id IS NULL THEN l.secret ELSE w.secret
       END AS secret, 0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence,
       CASE
         WHEN left(c.data, 1) <> '[' THEN c.data
@@ -5889,43 +5393,27 @@ FROM
           WHERE r.id = c.resource_id
         )
       END AS data
-    FROM
-      (
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          true AS is_stored
-        FROM inserted
-        WHERE status = 'delivering'
-        UNION ALL
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          false
-        FROM unstored
-      ) i
-      JOIN changes c ON c.id = i.change_id
-      LEFT JOIN endpoints w ON w.id = i.endpoint_id
+    FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
 
 -- webhooks/fan-out/FanOutStatements.ts fanOutToEndpoints
 WITH RECURSIVE
   picked AS MATERIALIZED (
-    SELECT
-      account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased, false AS is_first,
-      1 AS share
+    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash, false AS may_be_leased, 1 AS share
     FROM outbox
     WHERE
       (account_id, change_id) IN (
         SELECT *
-        FROM (SELECT account_id, change_id FROM unnest($10::uuid[], $11::uuid[]) AS t (account_id, change_id)) AS c
+        FROM (SELECT account_id, change_id FROM unnest($1::uuid[], $2::uuid[]) AS t (account_id, change_id)) AS c
       )
       AND (leased_until IS NULL OR leased_until <= now())
     FOR UPDATE SKIP LOCKED
   ),
   events AS MATERIALIZED (
     SELECT
-      p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash,
-      c.application_id, c.resource_id, c.created_at, c.kind || '.' || a.action AS event
+      p.change_id, p.may_be_leased, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+      c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a (action)
     WHERE
       c.kind || '.' || a.action IN (
@@ -5940,8 +5428,8 @@ WITH RECURSIVE
   ),
   subscribed AS MATERIALIZED (
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.application_id = e.application_id
@@ -5950,8 +5438,8 @@ WITH RECURSIVE
       AND e.event = ANY (v.events)
     UNION ALL
     SELECT
-      e.change_id, e.may_be_leased, e.is_first, e.account_id, e.application_id, e.resource_id, e.event, e.created_at,
-      e.normalized_hash, e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
+      e.change_id, e.may_be_leased, e.account_id, e.application_id, e.resource_id, e.event, e.created_at, e.normalized_hash,
+      e.destination_hash, v.endpoint_id, (v.normalized_hash = e.normalized_hash) IS TRUE AS is_folded
     FROM
       events e
       JOIN webhook_endpoint_versions v ON v.account_id = e.account_id
@@ -5965,7 +5453,7 @@ WITH RECURSIVE
     FROM webhook_endpoints
     WHERE
       id = ANY (ARRAY(SELECT endpoint_id FROM subscribed))
-      AND (array_position($12::uuid[], NULL::uuid) IS NOT NULL OR id = ANY ($12::uuid[]))
+      AND (array_position($3::uuid[], NULL::uuid) IS NOT NULL OR id = ANY ($3::uuid[]))
     FOR SHARE SKIP LOCKED
   ),
   waiting AS MATERIALIZED (
@@ -5973,7 +5461,7 @@ WITH RECURSIVE
     FROM subscribed
     WHERE
       (endpoint_id IN (SELECT id FROM endpoints)) IS FALSE
-      AND (array_position($12::uuid[], NULL::uuid) IS NOT NULL OR endpoint_id = ANY ($12::uuid[]))
+      AND (array_position($3::uuid[], NULL::uuid) IS NOT NULL OR endpoint_id = ANY ($3::uuid[]))
   ),
   folded AS MATERIALIZED (
     SELECT s.change_id, s.event
@@ -6005,7 +5493,7 @@ WITH RECURSIVE
           )::uuid
         FROM (SELECT sha256(convert_to(concat_ws(' ', s.change_id, s.event, s.endpoint_id), 'UTF8')) AS bytes) h
       ) AS id, s.change_id, s.event, s.resource_id, s.account_id, w.application_id, s.endpoint_id, w.url, w.destination,
-      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased, s.is_first
+      w.destination_hash, NULL AS secret, w.active, s.created_at, s.may_be_leased
     FROM subscribed s JOIN endpoints w ON w.id = s.endpoint_id
     WHERE w.deleted_at IS NULL AND (s.change_id IN (SELECT change_id FROM waiting)) IS FALSE
     UNION ALL
@@ -6018,7 +5506,7 @@ WITH RECURSIVE
         FROM (SELECT sha256(convert_to(concat_ws(' ', e.change_id, e.event, 'webhook_url'), 'UTF8')) AS bytes) h
       ), e.change_id, e.event, e.resource_id, e.account_id, e.application_id, NULL, r.webhook_url,
       coalesce(substring(r.webhook_url FROM '^[^:/?#]+:/*[^/?#]*'), r.webhook_url), e.destination_hash, r.webhook_secret, true,
-      e.created_at, e.may_be_leased, e.is_first
+      e.created_at, e.may_be_leased
     FROM
       events e
       CROSS JOIN LATERAL (
@@ -6050,36 +5538,8 @@ WITH RECURSIVE
         ) IS NOT TRUE
       ) AS is_active
     FROM targets t
-    WHERE array_position($12::uuid[], t.endpoint_id) IS NOT NULL
-  ),
-  ranked AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY id) AS nth
-    FROM checked
-    WHERE
-      is_active
-      AND account_id <> ALL ($5::uuid[])
-      AND destination_hash <> ALL ($8::uuid[])
-      AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($6::uuid[], $7::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      id, row_number() OVER (PARTITION BY account_id ORDER BY nth, id) AS nth,
-      row_number() OVER (PARTITION BY destination_hash ORDER BY nth, id) AS nth_of_origin
-    FROM ranked
-    WHERE nth <= $3::integer
-  ),
-  leased AS MATERIALIZED (
-    SELECT id
-    FROM limited
-    WHERE nth <= $4::integer AND nth_of_origin <= $9::integer
-    ORDER BY nth, id
-    LIMIT $1::integer
-  ), postponed AS (SELECT change_id FROM picked WHERE false),
-  unstored AS MATERIALIZED (
-    SELECT *
-    FROM checked
-    WHERE may_be_leased AND (id IN (SELECT id FROM leased)) IS TRUE AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
-  ),
+    WHERE array_position($3::uuid[], t.endpoint_id) IS NOT NULL
+  ), leased AS MATERIALIZED (SELECT * FROM checked WHERE may_be_leased AND is_active),
   inserted AS (
     INSERT INTO
       deliveries (
@@ -6087,21 +5547,14 @@ WITH RECURSIVE
         status, due_at, held_due_at, created_at
       )
     SELECT
-      j.id, j.change_id, j.event, j.resource_id, j.account_id, j.application_id, j.endpoint_id, j.url, j.destination,
-      j.destination_hash, j.secret, CASE WHEN j.id IN (SELECT id FROM leased) THEN 'delivering' ELSE 'scheduled'
-      END,
-      CASE
-        WHEN NOT j.is_active THEN NULL
-        WHEN j.id IN (SELECT id FROM leased) THEN now() + $2::double precision * interval '1 millisecond'
-        ELSE now()
-      END, CASE WHEN NOT j.is_active THEN now()
-      END, j.created_at
-    FROM checked j
-    WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE AND (j.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
+      'scheduled', CASE WHEN is_active THEN now()
+      END, CASE WHEN NOT is_active THEN now()
+      END, created_at
+    FROM checked
+    WHERE NOT (may_be_leased AND is_active)
     ON CONFLICT (id) DO NOTHING
-    RETURNING
-      id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-      status, due_at
+    RETURNING due_at
   ), done AS (SELECT change_id FROM picked WHERE false),
   stored AS (
     UPDATE outbox o
@@ -6122,20 +5575,14 @@ FROM
   (
     SELECT
       (SELECT count(*)::integer FROM waiting) AS waiting, (SELECT count(*)::integer FROM picked) AS picked,
-      (SELECT count(*)::integer FROM postponed) AS postponed,
-      (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-        FROM inserted
-        WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS backlogged, NULL::uuid AS last_account,
+      EXISTS (SELECT FROM inserted WHERE due_at IS NOT NULL) AS has_scheduled, NULL::uuid AS last_account,
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
       (SELECT count(*)::integer FROM done) AS completed
   ) m
   LEFT JOIN (
     SELECT
-      i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url, i.destination AS origin,
-      i.is_stored, i.destination_hash, i.destination_hash AS previous_hash,
-      CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret
+      l.id, l.event, l.change_id, l.account_id, l.application_id, l.resource_id, l.endpoint_id, l.url, l.destination AS origin,
+      l.destination_hash, l.destination_hash AS previous_hash, CASE WHEN l.endpoint_id IS NULL THEN l.secret ELSE w.secret
       END AS secret, 0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence,
       CASE
         WHEN left(c.data, 1) <> '[' THEN c.data
@@ -6153,21 +5600,7 @@ FROM
           WHERE r.id = c.resource_id
         )
       END AS data
-    FROM
-      (
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          true AS is_stored
-        FROM inserted
-        WHERE status = 'delivering'
-        UNION ALL
-        SELECT
-          id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret,
-          false
-        FROM unstored
-      ) i
-      JOIN changes c ON c.id = i.change_id
-      LEFT JOIN endpoints w ON w.id = i.endpoint_id
+    FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
 
@@ -6192,7 +5625,7 @@ WITH RECURSIVE
     WHERE w.account_id IS NOT NULL
   ), turn AS MATERIALIZED (SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL ($5::uuid[]) LIMIT 50),
   picked AS MATERIALIZED (
-    SELECT o.*, t.share, row_number() OVER (PARTITION BY t.account_id ORDER BY o.change_id) = 1 AS is_first
+    SELECT o.*, t.share
     FROM
       (
         SELECT
@@ -6218,390 +5651,10 @@ FROM picked;
 
 -- webhooks/queue/DeliveryClaims.ts claim
 WITH
-  seen AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, due_at, row_number() OVER (ORDER BY due_at, id) AS ordinal
-    FROM
-      (
-        SELECT id, account_id, destination_hash, due_at
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made = 0
-          AND id >= CASE
-            WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-            ELSE (
-              lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-            )::uuid
-          END
-          AND due_at <= now()
-          AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
-        ORDER BY due_at, id
-        LIMIT (SELECT 300)
-      ) s
-  ),
-  ranked AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY ordinal) AS nth
-    FROM seen
-    WHERE id <> ALL ($4::uuid[]) AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($9::uuid[], $10::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      *, row_number() OVER (PARTITION BY account_id ORDER BY nth, ordinal) <= $13::integer
-      AND row_number() OVER (PARTITION BY destination_hash ORDER BY nth, ordinal) <= $15::integer AS is_within_limits
-    FROM ranked
-    WHERE nth <= $3::integer AND account_id <> ALL ($5::uuid[]) AND destination_hash <> ALL ($14::uuid[])
-  ),
-  selected AS MATERIALIZED (
-    SELECT id, due_at, row_number() OVER (ORDER BY ordinal) AS ordinal
-    FROM limited
-    WHERE is_within_limits
-    ORDER BY ordinal
-    LIMIT $8::integer
-  ),
-  newly_due AS MATERIALIZED (
-    SELECT d.id, d.endpoint_id, d.change_id, d.account_id, d.destination_hash
-    FROM selected s JOIN deliveries d ON d.id = s.id
-    WHERE coalesce(d.due_at, 'infinity') <= now()
-    FOR UPDATE OF d SKIP LOCKED
-  ),
-  backlogged AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
-    FROM
-      unnest($11::uuid[], $12::uuid[]) AS b (account_id, destination_hash)
-      CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made = 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
-          AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-        FOR UPDATE SKIP LOCKED
-      ) t
-    LIMIT (SELECT $1::integer - count(*) FROM newly_due)
-  ), due AS (SELECT * FROM newly_due UNION ALL SELECT * FROM backlogged),
-  endpoints AS MATERIALIZED (
-    SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active, deleted_at
-    FROM webhook_endpoints
-    WHERE id = ANY (ARRAY(SELECT endpoint_id FROM due))
-    FOR SHARE SKIP LOCKED
-  ),
-  locked AS MATERIALIZED (
-    SELECT u.id, u.account_id, u.destination_hash
-    FROM due u
-    WHERE
-      u.endpoint_id IS NOT NULL
-      AND (u.endpoint_id IN (SELECT id FROM endpoints)) IS FALSE
-      AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = u.endpoint_id)
-  ),
-  joined AS MATERIALIZED (
-    SELECT
-      u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
-      coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      CASE
-        WHEN left(c.data, 1) <> '[' THEN c.data
-        ELSE c.data || E'\n' || (
-          SELECT
-            array_to_json(
-              ARRAY[
-                r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name, r.customer_email,
-                r.customer_document, r.br_code, s.receiver::text, r.webhook_url,
-                to_char(r.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), c.sequence::text
-              ]
-            )::text
-          FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
-          WHERE r.id = c.resource_id
-        )
-      END AS data, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
-      END AS end_reason, coalesce(w.active, true) AS is_endpoint_active
-    FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
-    WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
-  ),
-  checked AS MATERIALIZED (
-    SELECT
-      *, is_endpoint_active
-      AND (
-        account_id <> ALL (
-          ARRAY(SELECT o.id FROM accounts o WHERE o.id = ANY (ARRAY(SELECT account_id FROM joined)) AND o.status <> 'active')
-        )
-        AND (
-          application_id = ANY (
-            ARRAY(SELECT o.id FROM applications o WHERE o.id = ANY (ARRAY(SELECT application_id FROM joined)) AND NOT o.active)
-          )
-        ) IS NOT TRUE
-      ) AS active
-    FROM joined
-  ),
-  claimed AS (
-    UPDATE deliveries d
-    SET
-      status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
-      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $2::double precision * interval '1 millisecond'
-      END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
-      END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
-      destination = coalesce(j.destination, d.destination),
-      destination_hash = coalesce(
-        j.destination_hash,
-        CASE
-          WHEN d.destination_hash = '00000000-0000-0000-0000-000000000000' THEN encode(substr(sha256(convert_to(d.destination, 'UTF8')), 1, 16), 'hex')::uuid
-          ELSE d.destination_hash
-        END
-      )
-    FROM checked j
-    WHERE d.id = j.id
-    RETURNING
-      d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
-      CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
-      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
-  ),
-  reached AS (
-    SELECT 1 AS choice, due_at, id
-    FROM selected
-    WHERE ordinal = $8::integer AND due_at < now() - interval '100 milliseconds'
-    UNION ALL
-    SELECT 2, now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000'
-    FROM selected
-    WHERE ordinal = $8::integer
-    UNION ALL
-    SELECT 3, due_at, id
-    FROM seen
-    WHERE ordinal = 300
-    UNION ALL
-    SELECT 4, now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000'
-    ORDER BY choice
-    LIMIT 1
-  )
-SELECT
-  t.*, r.due_at::text AS reached_due_at, r.id AS reached_id, r.choice = 4 AS is_caught_up,
-  (
-    SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-    FROM ranked
-    WHERE (id IN (SELECT id FROM limited WHERE is_within_limits)) IS FALSE
-  ) AS truncated,
-  (
-    SELECT extract(epoch FROM due_at - now())::double precision * 1000
-    FROM deliveries
-    WHERE
-      status IN ('scheduled', 'delivering')
-      AND due_at IS NOT NULL
-      AND attempts_made = 0
-      AND id >= CASE
-        WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-        ELSE (
-          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-        )::uuid
-      END
-      AND due_at > now()
-    ORDER BY due_at
-    LIMIT 1
-  ) AS next_in_ms, (SELECT json_agg(account_id || '/' || destination_hash) FROM locked) AS locked,
-  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
-FROM reached r LEFT JOIN claimed t ON true
-ORDER BY t.id;
-
--- webhooks/queue/DeliveryClaims.ts claim
-WITH
-  seen AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, due_at, row_number() OVER (ORDER BY due_at, id) AS ordinal
-    FROM
-      (
-        SELECT id, account_id, destination_hash, due_at
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made > 0
-          AND id >= CASE
-            WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-            ELSE (
-              lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-            )::uuid
-          END
-          AND due_at <= now()
-          AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
-        ORDER BY due_at, id
-        LIMIT (SELECT 300)
-      ) s
-  ),
-  ranked AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY ordinal) AS nth
-    FROM seen
-    WHERE id <> ALL ($4::uuid[]) AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($9::uuid[], $10::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      *, row_number() OVER (PARTITION BY account_id ORDER BY nth, ordinal) <= $13::integer
-      AND row_number() OVER (PARTITION BY destination_hash ORDER BY nth, ordinal) <= $15::integer AS is_within_limits
-    FROM ranked
-    WHERE nth <= $3::integer AND account_id <> ALL ($5::uuid[]) AND destination_hash <> ALL ($14::uuid[])
-  ),
-  selected AS MATERIALIZED (
-    SELECT id, due_at, row_number() OVER (ORDER BY ordinal) AS ordinal
-    FROM limited
-    WHERE is_within_limits
-    ORDER BY ordinal
-    LIMIT $8::integer
-  ),
-  newly_due AS MATERIALIZED (
-    SELECT d.id, d.endpoint_id, d.change_id, d.account_id, d.destination_hash
-    FROM selected s JOIN deliveries d ON d.id = s.id
-    WHERE coalesce(d.due_at, 'infinity') <= now()
-    FOR UPDATE OF d SKIP LOCKED
-  ),
-  backlogged AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
-    FROM
-      unnest($11::uuid[], $12::uuid[]) AS b (account_id, destination_hash)
-      CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made > 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
-          AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-        FOR UPDATE SKIP LOCKED
-      ) t
-    LIMIT (SELECT $1::integer - count(*) FROM newly_due)
-  ), due AS (SELECT * FROM newly_due UNION ALL SELECT * FROM backlogged),
-  endpoints AS MATERIALIZED (
-    SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active, deleted_at
-    FROM webhook_endpoints
-    WHERE id = ANY (ARRAY(SELECT endpoint_id FROM due))
-    FOR SHARE SKIP LOCKED
-  ),
-  locked AS MATERIALIZED (
-    SELECT u.id, u.account_id, u.destination_hash
-    FROM due u
-    WHERE
-      u.endpoint_id IS NOT NULL
-      AND (u.endpoint_id IN (SELECT id FROM endpoints)) IS FALSE
-      AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = u.endpoint_id)
-  ),
-  joined AS MATERIALIZED (
-    SELECT
-      u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
-      coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      CASE
-        WHEN left(c.data, 1) <> '[' THEN c.data
-        ELSE c.data || E'\n' || (
-          SELECT
-            array_to_json(
-              ARRAY[
-                r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name, r.customer_email,
-                r.customer_document, r.br_code, s.receiver::text, r.webhook_url,
-                to_char(r.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), c.sequence::text
-              ]
-            )::text
-          FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
-          WHERE r.id = c.resource_id
-        )
-      END AS data, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
-      END AS end_reason, coalesce(w.active, true) AS is_endpoint_active
-    FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
-    WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
-  ),
-  checked AS MATERIALIZED (
-    SELECT
-      *, is_endpoint_active
-      AND (
-        account_id <> ALL (
-          ARRAY(SELECT o.id FROM accounts o WHERE o.id = ANY (ARRAY(SELECT account_id FROM joined)) AND o.status <> 'active')
-        )
-        AND (
-          application_id = ANY (
-            ARRAY(SELECT o.id FROM applications o WHERE o.id = ANY (ARRAY(SELECT application_id FROM joined)) AND NOT o.active)
-          )
-        ) IS NOT TRUE
-      ) AS active
-    FROM joined
-  ),
-  claimed AS (
-    UPDATE deliveries d
-    SET
-      status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
-      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $2::double precision * interval '1 millisecond'
-      END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
-      END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
-      destination = coalesce(j.destination, d.destination),
-      destination_hash = coalesce(
-        j.destination_hash,
-        CASE
-          WHEN d.destination_hash = '00000000-0000-0000-0000-000000000000' THEN encode(substr(sha256(convert_to(d.destination, 'UTF8')), 1, 16), 'hex')::uuid
-          ELSE d.destination_hash
-        END
-      )
-    FROM checked j
-    WHERE d.id = j.id
-    RETURNING
-      d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
-      CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
-      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
-  ),
-  reached AS (
-    SELECT 1 AS choice, due_at, id
-    FROM selected
-    WHERE ordinal = $8::integer AND due_at < now() - interval '100 milliseconds'
-    UNION ALL
-    SELECT 2, now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000'
-    FROM selected
-    WHERE ordinal = $8::integer
-    UNION ALL
-    SELECT 3, due_at, id
-    FROM seen
-    WHERE ordinal = 300
-    UNION ALL
-    SELECT 4, now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000'
-    ORDER BY choice
-    LIMIT 1
-  )
-SELECT
-  t.*, r.due_at::text AS reached_due_at, r.id AS reached_id, r.choice = 4 AS is_caught_up,
-  (
-    SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-    FROM ranked
-    WHERE (id IN (SELECT id FROM limited WHERE is_within_limits)) IS FALSE
-  ) AS truncated,
-  (
-    SELECT extract(epoch FROM due_at - now())::double precision * 1000
-    FROM deliveries
-    WHERE
-      status IN ('scheduled', 'delivering')
-      AND due_at IS NOT NULL
-      AND attempts_made > 0
-      AND id >= CASE
-        WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-        ELSE (
-          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-        )::uuid
-      END
-      AND due_at > now()
-    ORDER BY due_at
-    LIMIT 1
-  ) AS next_in_ms, (SELECT json_agg(account_id || '/' || destination_hash) FROM locked) AS locked,
-  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
-FROM reached r LEFT JOIN claimed t ON true
-ORDER BY t.id;
-
--- webhooks/queue/DeliveryClaims.ts claimByIds
-WITH
   due AS MATERIALIZED (
     SELECT id, endpoint_id, change_id, account_id, destination_hash
     FROM deliveries
-    WHERE id = ANY ($1::uuid[]) AND status IN ('scheduled', 'delivering') AND due_at <= now()
+    WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND coalesce(due_at, 'infinity') <= now()
     FOR UPDATE SKIP LOCKED
   ),
   endpoints AS MATERIALIZED (
@@ -6661,83 +5714,53 @@ WITH
     UPDATE deliveries d
     SET
       status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
-      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $2::double precision * interval '1 millisecond'
+      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $3::double precision * interval '1 millisecond'
       END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
       END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
-      destination = coalesce(j.destination, d.destination),
-      destination_hash = coalesce(
-        j.destination_hash,
-        CASE
-          WHEN d.destination_hash = '00000000-0000-0000-0000-000000000000' THEN encode(substr(sha256(convert_to(d.destination, 'UTF8')), 1, 16), 'hex')::uuid
-          ELSE d.destination_hash
-        END
-      )
+      destination = coalesce(j.destination, d.destination), destination_hash = coalesce(j.destination_hash, d.destination_hash)
     FROM checked j
-    WHERE d.id = j.id
+    WHERE d.id = j.id AND d.id >= $2::uuid
     RETURNING
       d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
       END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
   )
 SELECT
-  t.*, set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
-FROM claimed t
+  t.*, (SELECT json_agg(DISTINCT account_id || '/' || destination_hash) FROM locked) AS locked,
+  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
+FROM (SELECT 1) one LEFT JOIN claimed t ON true
 ORDER BY t.id;
 
--- webhooks/queue/DeliveryClaims.ts claimCandidates
+-- webhooks/queue/DeliveryClaims.ts look
 WITH
-  seen AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, due_at, row_number() OVER (ORDER BY due_at, id) AS ordinal
-    FROM
-      (
-        SELECT id, account_id, destination_hash, due_at
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made = 0
-          AND id >= CASE
-            WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-            ELSE (
-              lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-            )::uuid
-          END
-          AND due_at <= now()
-          AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
-        ORDER BY due_at, id
-        LIMIT (SELECT 300)
-      ) s
-  ),
-  ranked AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY ordinal) AS nth
-    FROM seen
-    WHERE id <> ALL ($4::uuid[]) AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($9::uuid[], $10::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      *, row_number() OVER (PARTITION BY account_id ORDER BY nth, ordinal) <= $13::integer
-      AND row_number() OVER (PARTITION BY destination_hash ORDER BY nth, ordinal) <= $15::integer AS is_within_limits
-    FROM ranked
-    WHERE nth <= $3::integer AND account_id <> ALL ($5::uuid[]) AND destination_hash <> ALL ($14::uuid[])
-  ),
-  selected AS MATERIALIZED (
-    SELECT id, due_at, row_number() OVER (ORDER BY ordinal) AS ordinal
-    FROM limited
-    WHERE is_within_limits
-    ORDER BY ordinal
-    LIMIT $8::integer
-  ),
   newly_due AS MATERIALIZED (
-    SELECT d.id, d.endpoint_id, d.change_id, d.account_id, d.destination_hash
-    FROM selected s JOIN deliveries d ON d.id = s.id
-    WHERE coalesce(d.due_at, 'infinity') <= now()
+    SELECT id, account_id, destination_hash, due_at
+    FROM deliveries
+    WHERE
+      status IN ('scheduled', 'delivering')
+      AND due_at IS NOT NULL
+      AND attempts_made = 0
+      AND id >= CASE
+        WHEN $3::boolean THEN '00000000-0000-0000-0000-000000000000'
+        ELSE (
+          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
+        )::uuid
+      END
+      AND due_at <= now()
+      AND (due_at, id) > (coalesce($1::text::timestamptz, now()), $2::uuid)
+    ORDER BY due_at, id
+    LIMIT (SELECT 300)
   ),
-  backlogged AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
+  due AS MATERIALIZED (
+    SELECT id, account_id, destination_hash, due_at, true AS is_newly_due
+    FROM newly_due
+    WHERE id <> ALL ($7::uuid[])
+    UNION ALL
+    SELECT t.id, b.account_id, b.destination_hash, t.due_at, false
     FROM
-      unnest($11::uuid[], $12::uuid[]) AS b (account_id, destination_hash)
+      unnest($4::uuid[], $5::uuid[]) AS b (account_id, destination_hash)
       CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
+        SELECT id, due_at
         FROM deliveries
         WHERE
           status IN ('scheduled', 'delivering')
@@ -6746,70 +5769,70 @@ WITH
           AND account_id = b.account_id
           AND destination_hash = b.destination_hash
           AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
+          AND id <> ALL ($7::uuid[])
         ORDER BY due_at
-        LIMIT $3::integer
+        LIMIT $6::integer
       ) t
-    LIMIT (SELECT $1::integer - count(*) FROM newly_due)
-  ), due AS (SELECT * FROM newly_due UNION ALL SELECT * FROM backlogged)
-SELECT id, account_id
-FROM due
-WHERE $2::double precision >= 0;
+  ),
+  reached AS (
+    SELECT due_at, id, false AS is_caught_up
+    FROM (SELECT due_at, id FROM newly_due ORDER BY due_at, id OFFSET 299) last
+    UNION ALL
+    SELECT now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000', true
+    LIMIT 1
+  )
+SELECT
+  d.id, d.account_id, d.destination_hash, d.is_newly_due, r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
+  (
+    SELECT extract(epoch FROM due_at - now())::double precision * 1000
+    FROM deliveries
+    WHERE
+      status IN ('scheduled', 'delivering')
+      AND due_at IS NOT NULL
+      AND attempts_made = 0
+      AND id >= CASE
+        WHEN $3::boolean THEN '00000000-0000-0000-0000-000000000000'
+        ELSE (
+          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
+        )::uuid
+      END
+      AND due_at > now()
+    ORDER BY due_at
+    LIMIT 1
+  ) AS next_in_ms
+FROM reached r LEFT JOIN due d ON true
+ORDER BY d.due_at, d.id;
 
--- webhooks/queue/DeliveryClaims.ts claimCandidates
+-- webhooks/queue/DeliveryClaims.ts look
 WITH
-  seen AS MATERIALIZED (
-    SELECT id, account_id, destination_hash, due_at, row_number() OVER (ORDER BY due_at, id) AS ordinal
-    FROM
-      (
-        SELECT id, account_id, destination_hash, due_at
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made > 0
-          AND id >= CASE
-            WHEN $16::boolean THEN '00000000-0000-0000-0000-000000000000'
-            ELSE (
-              lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
-            )::uuid
-          END
-          AND due_at <= now()
-          AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
-        ORDER BY due_at, id
-        LIMIT (SELECT 300)
-      ) s
-  ),
-  ranked AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY ordinal) AS nth
-    FROM seen
-    WHERE id <> ALL ($4::uuid[]) AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($9::uuid[], $10::uuid[]))
-  ),
-  limited AS MATERIALIZED (
-    SELECT
-      *, row_number() OVER (PARTITION BY account_id ORDER BY nth, ordinal) <= $13::integer
-      AND row_number() OVER (PARTITION BY destination_hash ORDER BY nth, ordinal) <= $15::integer AS is_within_limits
-    FROM ranked
-    WHERE nth <= $3::integer AND account_id <> ALL ($5::uuid[]) AND destination_hash <> ALL ($14::uuid[])
-  ),
-  selected AS MATERIALIZED (
-    SELECT id, due_at, row_number() OVER (ORDER BY ordinal) AS ordinal
-    FROM limited
-    WHERE is_within_limits
-    ORDER BY ordinal
-    LIMIT $8::integer
-  ),
   newly_due AS MATERIALIZED (
-    SELECT d.id, d.endpoint_id, d.change_id, d.account_id, d.destination_hash
-    FROM selected s JOIN deliveries d ON d.id = s.id
-    WHERE coalesce(d.due_at, 'infinity') <= now()
+    SELECT id, account_id, destination_hash, due_at
+    FROM deliveries
+    WHERE
+      status IN ('scheduled', 'delivering')
+      AND due_at IS NOT NULL
+      AND attempts_made > 0
+      AND id >= CASE
+        WHEN $3::boolean THEN '00000000-0000-0000-0000-000000000000'
+        ELSE (
+          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
+        )::uuid
+      END
+      AND due_at <= now()
+      AND (due_at, id) > (coalesce($1::text::timestamptz, now()), $2::uuid)
+    ORDER BY due_at, id
+    LIMIT (SELECT 300)
   ),
-  backlogged AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
+  due AS MATERIALIZED (
+    SELECT id, account_id, destination_hash, due_at, true AS is_newly_due
+    FROM newly_due
+    WHERE id <> ALL ($7::uuid[])
+    UNION ALL
+    SELECT t.id, b.account_id, b.destination_hash, t.due_at, false
     FROM
-      unnest($11::uuid[], $12::uuid[]) AS b (account_id, destination_hash)
+      unnest($4::uuid[], $5::uuid[]) AS b (account_id, destination_hash)
       CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
+        SELECT id, due_at
         FROM deliveries
         WHERE
           status IN ('scheduled', 'delivering')
@@ -6818,15 +5841,39 @@ WITH
           AND account_id = b.account_id
           AND destination_hash = b.destination_hash
           AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
+          AND id <> ALL ($7::uuid[])
         ORDER BY due_at
-        LIMIT $3::integer
+        LIMIT $6::integer
       ) t
-    LIMIT (SELECT $1::integer - count(*) FROM newly_due)
-  ), due AS (SELECT * FROM newly_due UNION ALL SELECT * FROM backlogged)
-SELECT id, account_id
-FROM due
-WHERE $2::double precision >= 0;
+  ),
+  reached AS (
+    SELECT due_at, id, false AS is_caught_up
+    FROM (SELECT due_at, id FROM newly_due ORDER BY due_at, id OFFSET 299) last
+    UNION ALL
+    SELECT now() - interval '100 milliseconds', '00000000-0000-0000-0000-000000000000', true
+    LIMIT 1
+  )
+SELECT
+  d.id, d.account_id, d.destination_hash, d.is_newly_due, r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
+  (
+    SELECT extract(epoch FROM due_at - now())::double precision * 1000
+    FROM deliveries
+    WHERE
+      status IN ('scheduled', 'delivering')
+      AND due_at IS NOT NULL
+      AND attempts_made > 0
+      AND id >= CASE
+        WHEN $3::boolean THEN '00000000-0000-0000-0000-000000000000'
+        ELSE (
+          lpad(to_hex((extract(epoch FROM now() - interval '38 days') * 1000)::bigint), 12, '0') || '70008000000000000000'
+        )::uuid
+      END
+      AND due_at > now()
+    ORDER BY due_at
+    LIMIT 1
+  ) AS next_in_ms
+FROM reached r LEFT JOIN due d ON true
+ORDER BY d.due_at, d.id;
 
 -- webhooks/queue/DeliverySweeps.ts sweep
 WITH RECURSIVE
@@ -6834,7 +5881,7 @@ WITH RECURSIVE
     (
       SELECT account_id
       FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0 AND account_id > $6::uuid
+      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0 AND account_id > $1::uuid
       ORDER BY account_id
       LIMIT 1
     )
@@ -6849,7 +5896,7 @@ WITH RECURSIVE
       )
     FROM tenants t
     WHERE t.account_id IS NOT NULL
-  ), resumed AS MATERIALIZED (SELECT * FROM unnest($9::uuid[], $10::uuid[]) AS r (account_id, destination_hash)),
+  ), resumed AS MATERIALIZED (SELECT * FROM unnest($2::uuid[], $3::uuid[]) AS r (account_id, destination_hash)),
   visited AS MATERIALIZED (
     SELECT t.account_id, b.destination_hash, b.nth
     FROM
@@ -6895,123 +5942,32 @@ WITH RECURSIVE
     WHERE t.account_id IS NOT NULL
     LIMIT 2000
   ),
-  due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
+  due AS (
+    SELECT v.account_id, v.destination_hash
     FROM
-      visited b
+      visited v
       CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
+        SELECT
         FROM deliveries
         WHERE
           status IN ('scheduled', 'delivering')
           AND due_at IS NOT NULL
           AND attempts_made = 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
+          AND account_id = v.account_id
+          AND destination_hash = v.destination_hash
           AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-        FOR UPDATE SKIP LOCKED
-      ) t
-    WHERE
-      b.destination_hash IS NOT NULL
-      AND b.account_id <> ALL ($5::uuid[])
-      AND b.destination_hash <> ALL ($11::uuid[])
-      AND (b.account_id, b.destination_hash) NOT IN (SELECT * FROM unnest($7::uuid[], $8::uuid[]))
-    LIMIT $1::integer
-  ),
-  endpoints AS MATERIALIZED (
-    SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active, deleted_at
-    FROM webhook_endpoints
-    WHERE id = ANY (ARRAY(SELECT endpoint_id FROM due))
-    FOR SHARE SKIP LOCKED
-  ),
-  locked AS MATERIALIZED (
-    SELECT u.id, u.account_id, u.destination_hash
-    FROM due u
-    WHERE
-      u.endpoint_id IS NOT NULL
-      AND (u.endpoint_id IN (SELECT id FROM endpoints)) IS FALSE
-      AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = u.endpoint_id)
-  ),
-  joined AS MATERIALIZED (
-    SELECT
-      u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
-      coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      CASE
-        WHEN left(c.data, 1) <> '[' THEN c.data
-        ELSE c.data || E'\n' || (
-          SELECT
-            array_to_json(
-              ARRAY[
-                r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name, r.customer_email,
-                r.customer_document, r.br_code, s.receiver::text, r.webhook_url,
-                to_char(r.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), c.sequence::text
-              ]
-            )::text
-          FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
-          WHERE r.id = c.resource_id
-        )
-      END AS data, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
-      END AS end_reason, coalesce(w.active, true) AS is_endpoint_active
-    FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
-    WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
-  ),
-  checked AS MATERIALIZED (
-    SELECT
-      *, is_endpoint_active
-      AND (
-        account_id <> ALL (
-          ARRAY(SELECT o.id FROM accounts o WHERE o.id = ANY (ARRAY(SELECT account_id FROM joined)) AND o.status <> 'active')
-        )
-        AND (
-          application_id = ANY (
-            ARRAY(SELECT o.id FROM applications o WHERE o.id = ANY (ARRAY(SELECT application_id FROM joined)) AND NOT o.active)
-          )
-        ) IS NOT TRUE
-      ) AS active
-    FROM joined
-  ),
-  claimed AS (
-    UPDATE deliveries d
-    SET
-      status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
-      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $2::double precision * interval '1 millisecond'
-      END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
-      END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
-      destination = coalesce(j.destination, d.destination),
-      destination_hash = coalesce(
-        j.destination_hash,
-        CASE
-          WHEN d.destination_hash = '00000000-0000-0000-0000-000000000000' THEN encode(substr(sha256(convert_to(d.destination, 'UTF8')), 1, 16), 'hex')::uuid
-          ELSE d.destination_hash
-        END
-      )
-    FROM checked j
-    WHERE d.id = j.id
-    RETURNING
-      d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
-      CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
-      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
+        LIMIT 1
+      ) d
+    WHERE v.destination_hash IS NOT NULL
   )
 SELECT
-  t.*, e.*, (SELECT json_agg(account_id || '/' || destination_hash) FROM locked) AS locked,
-  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
-FROM
+  l.account_id AS last_account, (SELECT json_agg(account_id || '/' || destination_hash) FROM due) AS due,
   (
-    SELECT
-      (SELECT account_id FROM visited OFFSET 1999 LIMIT 1) AS last_account,
-      (SELECT json_agg(DISTINCT account_id) FROM visited) AS visited_accounts,
-      (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-        FROM visited
-        WHERE nth = 20 AND destination_hash IS NOT NULL
-      ) AS unfinished
-  ) e
-  LEFT JOIN claimed t ON true
-ORDER BY t.account_id, t.previous_hash, t.id;
+    SELECT json_agg(account_id || '/' || destination_hash)
+    FROM visited
+    WHERE destination_hash IS NOT NULL AND (nth = 20 OR (account_id = l.account_id AND destination_hash = l.destination_hash))
+  ) AS unfinished
+FROM (SELECT 1) one LEFT JOIN (SELECT account_id, destination_hash FROM visited OFFSET 1999 LIMIT 1) l ON true;
 
 -- webhooks/queue/DeliverySweeps.ts sweep
 WITH RECURSIVE
@@ -7019,7 +5975,7 @@ WITH RECURSIVE
     (
       SELECT account_id
       FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0 AND account_id > $6::uuid
+      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0 AND account_id > $1::uuid
       ORDER BY account_id
       LIMIT 1
     )
@@ -7034,7 +5990,7 @@ WITH RECURSIVE
       )
     FROM tenants t
     WHERE t.account_id IS NOT NULL
-  ), resumed AS MATERIALIZED (SELECT * FROM unnest($9::uuid[], $10::uuid[]) AS r (account_id, destination_hash)),
+  ), resumed AS MATERIALIZED (SELECT * FROM unnest($2::uuid[], $3::uuid[]) AS r (account_id, destination_hash)),
   visited AS MATERIALIZED (
     SELECT t.account_id, b.destination_hash, b.nth
     FROM
@@ -7080,315 +6036,32 @@ WITH RECURSIVE
     WHERE t.account_id IS NOT NULL
     LIMIT 2000
   ),
-  due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
+  due AS (
+    SELECT v.account_id, v.destination_hash
     FROM
-      visited b
+      visited v
       CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
+        SELECT
         FROM deliveries
         WHERE
           status IN ('scheduled', 'delivering')
           AND due_at IS NOT NULL
           AND attempts_made > 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
+          AND account_id = v.account_id
+          AND destination_hash = v.destination_hash
           AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-        FOR UPDATE SKIP LOCKED
-      ) t
-    WHERE
-      b.destination_hash IS NOT NULL
-      AND b.account_id <> ALL ($5::uuid[])
-      AND b.destination_hash <> ALL ($11::uuid[])
-      AND (b.account_id, b.destination_hash) NOT IN (SELECT * FROM unnest($7::uuid[], $8::uuid[]))
-    LIMIT $1::integer
-  ),
-  endpoints AS MATERIALIZED (
-    SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active, deleted_at
-    FROM webhook_endpoints
-    WHERE id = ANY (ARRAY(SELECT endpoint_id FROM due))
-    FOR SHARE SKIP LOCKED
-  ),
-  locked AS MATERIALIZED (
-    SELECT u.id, u.account_id, u.destination_hash
-    FROM due u
-    WHERE
-      u.endpoint_id IS NOT NULL
-      AND (u.endpoint_id IN (SELECT id FROM endpoints)) IS FALSE
-      AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = u.endpoint_id)
-  ),
-  joined AS MATERIALIZED (
-    SELECT
-      u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
-      coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      CASE
-        WHEN left(c.data, 1) <> '[' THEN c.data
-        ELSE c.data || E'\n' || (
-          SELECT
-            array_to_json(
-              ARRAY[
-                r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name, r.customer_email,
-                r.customer_document, r.br_code, s.receiver::text, r.webhook_url,
-                to_char(r.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), c.sequence::text
-              ]
-            )::text
-          FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
-          WHERE r.id = c.resource_id
-        )
-      END AS data, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
-      END AS end_reason, coalesce(w.active, true) AS is_endpoint_active
-    FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
-    WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
-  ),
-  checked AS MATERIALIZED (
-    SELECT
-      *, is_endpoint_active
-      AND (
-        account_id <> ALL (
-          ARRAY(SELECT o.id FROM accounts o WHERE o.id = ANY (ARRAY(SELECT account_id FROM joined)) AND o.status <> 'active')
-        )
-        AND (
-          application_id = ANY (
-            ARRAY(SELECT o.id FROM applications o WHERE o.id = ANY (ARRAY(SELECT application_id FROM joined)) AND NOT o.active)
-          )
-        ) IS NOT TRUE
-      ) AS active
-    FROM joined
-  ),
-  claimed AS (
-    UPDATE deliveries d
-    SET
-      status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
-      END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $2::double precision * interval '1 millisecond'
-      END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
-      END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
-      destination = coalesce(j.destination, d.destination),
-      destination_hash = coalesce(
-        j.destination_hash,
-        CASE
-          WHEN d.destination_hash = '00000000-0000-0000-0000-000000000000' THEN encode(substr(sha256(convert_to(d.destination, 'UTF8')), 1, 16), 'hex')::uuid
-          ELSE d.destination_hash
-        END
-      )
-    FROM checked j
-    WHERE d.id = j.id
-    RETURNING
-      d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
-      CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
-      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
+        LIMIT 1
+      ) d
+    WHERE v.destination_hash IS NOT NULL
   )
 SELECT
-  t.*, e.*, (SELECT json_agg(account_id || '/' || destination_hash) FROM locked) AS locked,
-  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)
-FROM
+  l.account_id AS last_account, (SELECT json_agg(account_id || '/' || destination_hash) FROM due) AS due,
   (
-    SELECT
-      (SELECT account_id FROM visited OFFSET 1999 LIMIT 1) AS last_account,
-      (SELECT json_agg(DISTINCT account_id) FROM visited) AS visited_accounts,
-      (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash)
-        FROM visited
-        WHERE nth = 20 AND destination_hash IS NOT NULL
-      ) AS unfinished
-  ) e
-  LEFT JOIN claimed t ON true
-ORDER BY t.account_id, t.previous_hash, t.id;
-
--- webhooks/queue/DeliverySweeps.ts sweepCandidates
-WITH RECURSIVE
-  tenants AS (
-    (
-      SELECT account_id
-      FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0 AND account_id > $6::uuid
-      ORDER BY account_id
-      LIMIT 1
-    )
-    UNION ALL
-    SELECT
-      (
-        SELECT n.account_id
-        FROM deliveries n
-        WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0 AND n.account_id > t.account_id
-        ORDER BY n.account_id
-        LIMIT 1
-      )
-    FROM tenants t
-    WHERE t.account_id IS NOT NULL
-  ), resumed AS MATERIALIZED (SELECT * FROM unnest($9::uuid[], $10::uuid[]) AS r (account_id, destination_hash)),
-  visited AS MATERIALIZED (
-    SELECT t.account_id, b.destination_hash, b.nth
-    FROM
-      tenants t
-      CROSS JOIN LATERAL (
-        WITH RECURSIVE
-          steps AS (
-            (
-              SELECT destination_hash, 1 AS nth
-              FROM deliveries
-              WHERE
-                status IN ('scheduled', 'delivering')
-                AND due_at IS NOT NULL
-                AND attempts_made = 0
-                AND account_id = t.account_id
-                AND destination_hash >= coalesce(
-                  (SELECT r.destination_hash FROM resumed r WHERE r.account_id = t.account_id),
-                  '00000000-0000-0000-0000-000000000000'
-                )
-              ORDER BY destination_hash
-              LIMIT 1
-            )
-            UNION ALL
-            SELECT
-              (
-                SELECT n.destination_hash
-                FROM deliveries n
-                WHERE
-                  status IN ('scheduled', 'delivering')
-                  AND due_at IS NOT NULL
-                  AND attempts_made = 0
-                  AND n.account_id = t.account_id
-                  AND n.destination_hash > s.destination_hash
-                ORDER BY n.destination_hash
-                LIMIT 1
-              ), s.nth + 1
-            FROM steps s
-            WHERE s.destination_hash IS NOT NULL AND s.nth < 20
-          )
-        SELECT destination_hash, nth
-        FROM steps
-      ) b
-    WHERE t.account_id IS NOT NULL
-    LIMIT 2000
-  ),
-  due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
-    FROM
-      visited b
-      CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made = 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
-          AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-      ) t
-    WHERE
-      b.destination_hash IS NOT NULL
-      AND b.account_id <> ALL ($5::uuid[])
-      AND b.destination_hash <> ALL ($11::uuid[])
-      AND (b.account_id, b.destination_hash) NOT IN (SELECT * FROM unnest($7::uuid[], $8::uuid[]))
-    LIMIT $1::integer
-  )
-SELECT id, account_id
-FROM due
-WHERE $2::double precision >= 0;
-
--- webhooks/queue/DeliverySweeps.ts sweepCandidates
-WITH RECURSIVE
-  tenants AS (
-    (
-      SELECT account_id
-      FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0 AND account_id > $6::uuid
-      ORDER BY account_id
-      LIMIT 1
-    )
-    UNION ALL
-    SELECT
-      (
-        SELECT n.account_id
-        FROM deliveries n
-        WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0 AND n.account_id > t.account_id
-        ORDER BY n.account_id
-        LIMIT 1
-      )
-    FROM tenants t
-    WHERE t.account_id IS NOT NULL
-  ), resumed AS MATERIALIZED (SELECT * FROM unnest($9::uuid[], $10::uuid[]) AS r (account_id, destination_hash)),
-  visited AS MATERIALIZED (
-    SELECT t.account_id, b.destination_hash, b.nth
-    FROM
-      tenants t
-      CROSS JOIN LATERAL (
-        WITH RECURSIVE
-          steps AS (
-            (
-              SELECT destination_hash, 1 AS nth
-              FROM deliveries
-              WHERE
-                status IN ('scheduled', 'delivering')
-                AND due_at IS NOT NULL
-                AND attempts_made > 0
-                AND account_id = t.account_id
-                AND destination_hash >= coalesce(
-                  (SELECT r.destination_hash FROM resumed r WHERE r.account_id = t.account_id),
-                  '00000000-0000-0000-0000-000000000000'
-                )
-              ORDER BY destination_hash
-              LIMIT 1
-            )
-            UNION ALL
-            SELECT
-              (
-                SELECT n.destination_hash
-                FROM deliveries n
-                WHERE
-                  status IN ('scheduled', 'delivering')
-                  AND due_at IS NOT NULL
-                  AND attempts_made > 0
-                  AND n.account_id = t.account_id
-                  AND n.destination_hash > s.destination_hash
-                ORDER BY n.destination_hash
-                LIMIT 1
-              ), s.nth + 1
-            FROM steps s
-            WHERE s.destination_hash IS NOT NULL AND s.nth < 20
-          )
-        SELECT destination_hash, nth
-        FROM steps
-      ) b
-    WHERE t.account_id IS NOT NULL
-    LIMIT 2000
-  ),
-  due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
-    FROM
-      visited b
-      CROSS JOIN LATERAL (
-        SELECT id, endpoint_id, change_id
-        FROM deliveries
-        WHERE
-          status IN ('scheduled', 'delivering')
-          AND due_at IS NOT NULL
-          AND attempts_made > 0
-          AND account_id = b.account_id
-          AND destination_hash = b.destination_hash
-          AND due_at <= now()
-          AND id <> ALL ($4::uuid[])
-        ORDER BY due_at
-        LIMIT $3::integer
-      ) t
-    WHERE
-      b.destination_hash IS NOT NULL
-      AND b.account_id <> ALL ($5::uuid[])
-      AND b.destination_hash <> ALL ($11::uuid[])
-      AND (b.account_id, b.destination_hash) NOT IN (SELECT * FROM unnest($7::uuid[], $8::uuid[]))
-    LIMIT $1::integer
-  )
-SELECT id, account_id
-FROM due
-WHERE $2::double precision >= 0;
+    SELECT json_agg(account_id || '/' || destination_hash)
+    FROM visited
+    WHERE destination_hash IS NOT NULL AND (nth = 20 OR (account_id = l.account_id AND destination_hash = l.destination_hash))
+  ) AS unfinished
+FROM (SELECT 1) one LEFT JOIN (SELECT account_id, destination_hash FROM visited OFFSET 1999 LIMIT 1) l ON true;
 
 -- webhooks/queue/LeasedChangeStatements.ts endLeases
 UPDATE outbox

@@ -5,7 +5,6 @@
  * - The scopes of a route are declared on its endpoint only. The middleware, the OpenAPI document and the tests read
  *   them there.
  */
-import type { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import type { OperatorRole } from "@pix-payments/domain/Operator"
 import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
@@ -28,37 +27,12 @@ export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("@pix-paym
   defaultValue: () => []
 })
 
-/** The accepted key of a request, its application and its account. */
-export interface Caller {
-  readonly keyId: string
-  readonly scopes: ReadonlyArray<Scope>
-  readonly applicationId: string
-  readonly account: {
-    readonly id: string
-    readonly name: string
-    readonly document: string
-    readonly status: AccountStatus
-    readonly onboardingStatus: OnboardingStatus
-    readonly defaultExpiresInSeconds: number
-    readonly chargesPaused: boolean
-    /** The connection of its charges: null is the simulator's, undefined that it has none. */
-    readonly connectionId: string | null | undefined
-    /** The stored connection of the account, else of the installation, from which the other follows. */
-    readonly storedConnectionId: string | null
-  }
-}
-
-export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("@pix-payments/api/CurrentCaller") {}
-
 /** Accepts the key, limits the body and checks the endpoint's scopes, in this order (ERR-2). */
-export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentCaller }>()(
-  "@pix-payments/api/Authentication",
-  {
-    requiredForClient: true,
-    security: { "x-api-key": HttpApiSecurity.apiKey({ key: "x-api-key" }) },
-    error: [Unauthorized, PayloadTooLarge, InsufficientScope, RateLimited, ServiceUnavailable, InternalError]
-  }
-) {}
+export class Authentication extends HttpApiMiddleware.Service<Authentication>()("@pix-payments/api/Authentication", {
+  requiredForClient: true,
+  security: { "x-api-key": HttpApiSecurity.apiKey({ key: "x-api-key" }) },
+  error: [Unauthorized, PayloadTooLarge, InsufficientScope, RateLimited, ServiceUnavailable, InternalError]
+}) {}
 
 /** The person or machine behind an operator call. */
 export interface Operator {

@@ -7,7 +7,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { created } from "@pix-payments/server/test/ChargeRequests"
-import { createDatabase, temporaryFolder } from "@pix-payments/server/test/Postgres"
+import { createMigratedDatabase, temporaryFolder } from "@pix-payments/server/test/Postgres"
 import { startProcess } from "@pix-payments/server/test/Process"
 import { eventually, receiver } from "@pix-payments/server/test/Receiver"
 import { clientOf, TestService } from "@pix-payments/server/test/TestService"
@@ -24,7 +24,7 @@ describe("pix listen", () => {
     Effect.gen(function* () {
       const token = "the operator's token of this drill"
       const service = yield* startProcess({
-        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
         DATA_DIR: yield* temporaryFolder,
         OPERATOR_TOKEN: token
       })

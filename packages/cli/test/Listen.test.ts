@@ -2,7 +2,7 @@
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { verify, attemptRefusalOf } from "@pix-payments/domain/Signature"
 import { created } from "@pix-payments/server/test/ChargeRequests"
-import { createDatabase, temporaryFolder } from "@pix-payments/server/test/Postgres"
+import { createMigratedDatabase, temporaryFolder } from "@pix-payments/server/test/Postgres"
 import { startProcess } from "@pix-payments/server/test/Process"
 import { closedPort, eventually, loopback, receiver } from "@pix-payments/server/test/Receiver"
 import { clientOf, TestService } from "@pix-payments/server/test/TestService"
@@ -122,7 +122,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix liste
           yield* created(key)
           yield* eventually(
             Effect.sync(first.err),
-            (err) => err.includes("The receiver is away (ECONNREFUSED)"),
+            (err) => err.includes("The receiver is away (connection refused)"),
             WITHIN_MS
           )
           yield* local.open
@@ -282,7 +282,7 @@ describe("pix listen", () => {
     Effect.gen(function* () {
       const token = "the operator's token of these tests"
       const env = {
-        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
         DATA_DIR: yield* temporaryFolder,
         OPERATOR_TOKEN: token,
         DATABASE_CONNECTIONS: "4"

@@ -92,7 +92,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
           yield* eventually(Effect.sync(listening.lines), ({ length }) => length === 2)
           yield* local.close
           const second = yield* create
-          yield* said("The receiver is away (ECONNREFUSED)")
+          yield* said("The receiver is away (connection refused)")
           yield* local.open
           assert.strictEqual((yield* listening.ended).code, 0)
           const lines = listening.lines()

@@ -15,10 +15,10 @@ layer(TestService.layer(), { excludeTestServices: true })("over an unreliable ne
       const { key } = yield* makeCaller()
       const proxy = yield* Effect.acquireDisposable(Effect.promise(() => startFlakyProxy(publicUrl, 4)))
       const through = yield* Layer.build(
-        PaymentsClient.layer({ baseUrl: proxy.url, apiKey: Redacted.make(key), timeoutMs: 1000, maxRetries: 30 })
+        PaymentsClient.layer({ baseUrl: proxy.url, apiKey: Redacted.make(key), timeoutMs: 2000, maxRetries: 30 })
       )
       const made = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
-        Effect.forEach(Array.from({ length: 200 }), () => charges.create(someCharge), { concurrency: 50 })
+        Effect.forEach(Array.from({ length: 200 }), () => charges.create(someCharge), { concurrency: 25 })
       ).pipe(Effect.provide(through))
       const direct = new Payments({ baseUrl: publicUrl, apiKey: key })
       const charges = yield* Effect.promise(() => direct.charges.list().toArray({ limit: 5000 }))

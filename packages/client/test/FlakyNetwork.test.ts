@@ -29,8 +29,8 @@ layer(TestService.layer(), { excludeTestServices: true })("over an unreliable ne
         const { key } = yield* makeCaller()
         yield* Effect.promise(async () => {
           await using proxy = await startFlakyProxy(publicUrl, 20_261_121)
-          const through = new Payments({ baseUrl: proxy.url, apiKey: key, timeoutMs: 1000, maxRetries: 30 })
-          const made = await inParallel(1000, 100, (index) =>
+          const through = new Payments({ baseUrl: proxy.url, apiKey: key, timeoutMs: 2000, maxRetries: 30 })
+          const made = await inParallel(1000, 25, (index) =>
             through.charges.create({ ...someCharge, reference: `order-${index}` }).withResponse()
           )
           // Every fault occurred, and the client had to retry.

@@ -8,7 +8,8 @@ import * as Schema from "effect/Schema"
  * - `unknown_txid`: no charge has this txid;
  * - `unidentified_payment`: a payment to the key, without a txid;
  * - `unmatched_return`: a return of a payment that has not arrived, or of more than is left of it;
- * - `unmatched_dispute`: a dispute of a payment that is not a charge's.
+ * - `unmatched_dispute`: a dispute of a payment that is not a charge's;
+ * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference.
  */
 export const ExceptionKind = Schema.Literals([
   "wrong_amount",
@@ -17,7 +18,8 @@ export const ExceptionKind = Schema.Literals([
   "unknown_txid",
   "unidentified_payment",
   "unmatched_return",
-  "unmatched_dispute"
+  "unmatched_dispute",
+  "conflicting_settlement"
 ])
 export type ExceptionKind = typeof ExceptionKind.Type
 export const exceptionKinds = ExceptionKind.literals

@@ -33,7 +33,7 @@ export const errorCodes = {
     message: "The event to continue after is not kept. Begin with `after=oldest`, or without."
   },
   MISDIRECTED_REQUEST: { status: 421, message: "The Host header names a host that is not served here." },
-  PAYLOAD_TOO_LARGE: { status: 413, message: "The body is larger than 256 KiB." },
+  PAYLOAD_TOO_LARGE: { status: 413, message: "The body is too large, or in too many chunks." },
   RATE_LIMITED: { status: 429, message: "Too many requests." },
   INTERNAL_ERROR: {
     status: 500,

@@ -50,6 +50,16 @@ export interface Violation {
 export interface Refusal {
   readonly code: RequestCode
   readonly details: ReadonlyArray<string> | undefined
+  /** Undefined or empty is the code's own message. */
+  readonly message?: string
+}
+
+/** Stands for a body that has no JSON to decode. A decoder refuses it with its refusal. */
+export class UnreadableBody {
+  readonly refusal: Refusal
+  constructor(refusal: Refusal) {
+    this.refusal = refusal
+  }
 }
 
 /**
@@ -65,6 +75,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   const decodeAll = Schema.decodeUnknownExit(schema, { errors: "all" })
 
   return (body) => {
+    if (body instanceof UnreadableBody) return Result.fail(body.refusal)
     if (!isRecord(body)) return Result.fail({ code: "VALIDATION_ERROR", details: undefined })
     const readable = withoutLongArrays(body, counts)
     const decoded = decodeFirst(readable)

@@ -42,6 +42,8 @@ export interface Options {
   readonly maxConnections?: number
   /** An existing folder for a Unix socket beside TCP. Default: none. */
   readonly socketFolder?: string
+  /** More settings of the server, which win. Default: none. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Starts the server, and stops it with the scope. */
@@ -51,6 +53,7 @@ export const start: (options: Options) => Effect.Effect<EmbeddedPostgres, Embedd
     dataDir,
     maxConnections = 100,
     port: fixedPort,
+    settings = {},
     socketFolder
   }) {
     const { initdb, postgres } = yield* Binaries.locate
@@ -67,7 +70,8 @@ export const start: (options: Options) => Effect.Effect<EmbeddedPostgres, Embedd
       database,
       port: fixedPort,
       maxConnections,
-      socketFolder
+      socketFolder,
+      settings
     })
     return { url: urlOf({ port, password }, database), port, dataDir: folder.path }
   })

@@ -31,7 +31,7 @@ const sharedBuffersMb = () => {
 }
 
 /** Set on the command line, which takes precedence over `postgresql.conf` and `ALTER SYSTEM`. */
-const settings = {
+const defaults = {
   listen_addresses: "127.0.0.1",
   shared_buffers: `${sharedBuffersMb()}MB`,
   // WAL files are recycled: creating one delays every commit (measured: 45 ms).
@@ -55,6 +55,8 @@ export interface ServerOptions {
   readonly port: number | undefined
   readonly maxConnections: number
   readonly socketFolder: string | undefined
+  /** They win over those above. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** Starts the server, waits until it is ready, and stops it with the scope. Returns its port. */
@@ -129,7 +131,10 @@ const launchOnce = Effect.fnUntraced(function* (options: ServerOptions) {
 })
 
 /** Spawns in a new session, because Ctrl-C in a terminal reaches every process of the foreground group. */
-const spawnServer = ({ folder, maxConnections, postgres, socketFolder = "", user }: ServerOptions, port: number) =>
+const spawnServer = (
+  { folder, maxConnections, postgres, settings, socketFolder = "", user }: ServerOptions,
+  port: number
+) =>
   Effect.acquireUseRelease(
     attempt(`Cannot write ${folder.log}`, () => Fs.open(folder.log, "a", 0o600)),
     (log) =>
@@ -137,9 +142,10 @@ const spawnServer = ({ folder, maxConnections, postgres, socketFolder = "", user
         const { size } = await log.stat()
         const command = runAs(user, postgres)
         const flags = Object.entries({
-          ...settings,
+          ...defaults,
           unix_socket_directories: socketFolder,
-          max_connections: `${maxConnections}`
+          max_connections: `${maxConnections}`,
+          ...settings
         })
         const child = spawn(
           command.file,

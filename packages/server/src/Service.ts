@@ -8,9 +8,8 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
-import { DeferredNotifications } from "./reports/DeferredNotifications.ts"
-import { DeferredStore } from "./payments/exceptions/DeferredStore.ts"
-import { Reversals } from "./reports/Reversals.ts"
+import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
+import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
@@ -25,11 +24,14 @@ import { Connections } from "./providers/connections/Connections.ts"
 import { ApprovalStore } from "./operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "./providers/connections/ConnectionStore.ts"
 import { ChargeMoney } from "./payments/charges/ChargeMoney.ts"
-import { ChargeOrders } from "./payments/orders/ChargeOrders.ts"
-import { DefenseOrders } from "./payments/orders/DefenseOrders.ts"
+import { Cancellations } from "./payments/charges/Cancellations.ts"
+import { Defenses } from "./payments/disputes/Defenses.ts"
+import * as DisputeClaims from "./payments/disputes/DisputeClaims.ts"
 import * as OrderLoop from "./providers/OrderLoop.ts"
 import * as ChargeRecovery from "./payments/charges/ChargeRecovery.ts"
+import { ChargeEmission } from "./payments/charges/ChargeEmission.ts"
 import { Charges } from "./payments/charges/Charges.ts"
+import { NewCharges } from "./payments/charges/NewCharges.ts"
 import { ChargeStore } from "./payments/charges/ChargeStore.ts"
 import { OrderStore } from "./providers/OrderStore.ts"
 import { Disputes } from "./payments/disputes/Disputes.ts"
@@ -68,9 +70,13 @@ import { OrderKeys } from "./operators/OrderKeys.ts"
 import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
+import * as ParkedPayouts from "./payments/payouts/ParkedPayouts.ts"
 import * as PayoutSubmission from "./payments/payouts/PayoutSubmission.ts"
+import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
+import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
 import { RefundStore } from "./payments/refunds/RefundStore.ts"
 import { PayoutClaims } from "./payments/payouts/PayoutClaims.ts"
@@ -111,9 +117,11 @@ export const stores = Layer.mergeAll(
   OrderStore.layer,
   RefundStore.layer,
   PayoutStore.layer,
+  NewPayoutStore.layer,
   PayoutClaims.layer,
+  ParkedPayouts.ParkedPayouts.layer,
   DisputeStore.layer,
-  DeferredStore.layer,
+  EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
   LedgerVerification.LedgerVerification.layer,
@@ -153,19 +161,29 @@ export const deciders = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      ChargeOrders.layer,
-      DefenseOrders.layer,
+      RefundOrders.layer,
+      Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
       ChargePayments.layer,
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(DeferredNotifications.layer, ExceptionResolution.layer)),
+  Layer.provideMerge(ExceptionResolution.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
-  Layer.provideMerge(Layer.merge(ChargeMoney.layer, Refunds.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Cancellations.layer,
+      Charges.layer,
+      NewCharges.layer,
+      Payouts.layer,
+      NewPayouts.layer,
+      Disputes.layer
+    )
+  ),
+  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 
 /** The simulator, and the connections of the installation. */
@@ -194,17 +212,13 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 export const loops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
-  Layer.unwrap(ChargeOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
-  Layer.unwrap(DefenseOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
+  ParkedPayouts.loop,
+  Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
+  Layer.unwrap(Defenses.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
   Layer.unwrap(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
   ExceptionMetrics.loop,
-  backgroundLoop(
-    "deferred notifications",
-    DeferredNotifications.use(({ applyDue }) => applyDue),
-    "1 second"
-  ),
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),

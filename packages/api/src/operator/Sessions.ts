@@ -10,6 +10,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { BodyLimit } from "../BodyLimit.ts"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import {
   Forbidden,
@@ -125,6 +126,9 @@ const signInErrors = [
   InternalError
 ] as const
 
+/** Several times what a sign-in has: nobody is known yet who sends one. */
+const MAX_SIGN_IN_BYTES = 4096
+
 const redirectErrors = [NotFound, Forbidden, MisdirectedRequest, ServiceUnavailable, InternalError] as const
 
 /** The operations without a token or session. */
@@ -135,6 +139,7 @@ export class SignInGroup extends HttpApiGroup.make("signIn")
       success: Session,
       error: signInErrors
     })
+      .annotate(BodyLimit, MAX_SIGN_IN_BYTES)
       .annotate(OpenApi.Summary, "Sign in")
       .annotate(
         OpenApi.Description,
@@ -145,6 +150,7 @@ export class SignInGroup extends HttpApiGroup.make("signIn")
       success: CreatedOperatorToken.pipe(HttpApiSchema.status(201)),
       error: signInErrors
     })
+      .annotate(BodyLimit, MAX_SIGN_IN_BYTES)
       .annotate(OpenApi.Summary, "Exchange a code and its verifier for a personal token")
       .annotate(
         OpenApi.Description,

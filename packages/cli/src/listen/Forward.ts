@@ -3,13 +3,16 @@
  *
  * Guarantees:
  * - Body and headers are those of a delivery, signed with the secret of the session.
+ * - The status line of an answer decides, as for a delivery (`ReceiverAnswer`).
  * - A receiver that is away is tried again, with growing delays up to 5 s, until it answers or the session ends.
  */
 import { partsOf } from "@pix-payments/domain/EventCatalog"
+import { answerReader, connectionProblem } from "@pix-payments/domain/ReceiverAnswer"
 import { sign, signAttempt, utf8 } from "@pix-payments/domain/Signature"
 import * as Effect from "effect/Effect"
-import * as Http from "node:http"
-import * as Https from "node:https"
+import { validateHeaderValue } from "node:http"
+import * as Net from "node:net"
+import * as Tls from "node:tls"
 
 export interface ForwardedEvent {
   /** The event's position in the stream. */
@@ -68,16 +71,19 @@ export const forward = Effect.fnUntraced(function* (
   }
 })
 
-/** The headers of a delivery, in the order in which the service sends them. */
-const headersOf = async (
+/** The request of a delivery, with its headers in the order in which the service sends them. */
+const requestOf = async (
   { deliveryId, name, text }: ForwardedEvent,
-  secret: string,
+  { secret, url }: Receiver,
   nowMs: number
-): Promise<Readonly<Record<string, string>>> => {
+): Promise<string> => {
   const body = utf8(text)
   const seconds = String(Math.floor(nowMs / 1000))
   const { method, resource } = partsOf(name)
-  return {
+  const headers: Readonly<Record<string, string>> = {
+    host: url.host,
+    // Each event has its connection: one that is kept may be that of a receiver which is gone.
+    connection: "close",
     "content-type": "application/json",
     "user-agent": "pix-payments-webhooks/1",
     "X-Webhook-Event": name,
@@ -87,18 +93,37 @@ const headersOf = async (
     "webhook-id": deliveryId,
     "webhook-timestamp": seconds,
     "webhook-signature": await signAttempt(secret, deliveryId, seconds, body),
-    "X-Webhook-Delivery": deliveryId
+    "X-Webhook-Delivery": deliveryId,
+    ...(url.username !== "" && {
+      authorization: `Basic ${Buffer.from(decodeURIComponent(`${url.username}:${url.password}`)).toString("base64")}`
+    }),
+    "content-length": String(body.length)
   }
+  const lines = Object.entries(headers).map(([header, value]) => {
+    validateHeaderValue(header, value)
+    return `${header}: ${value}`
+  })
+  return [`POST ${url.pathname}${url.search} HTTP/1.1`, ...lines, "", text].join("\r\n")
 }
 
-const send = (event: ForwardedEvent, { secret, skipVerify, url }: Receiver): Effect.Effect<Outcome> =>
+/** A connection, which calls `onReady` once the request can be written. */
+const connect = ({ skipVerify, url }: Receiver, onReady: () => void): Net.Socket => {
+  const isTls = url.protocol === "https:"
+  const host = url.hostname.replace(/^\[|\]$/g, "")
+  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port)
+  if (!isTls) return Net.connect({ host, port }, onReady)
+  const name = Net.isIP(host) === 0 ? { servername: host } : {}
+  return Tls.connect({ host, port, ...name, rejectUnauthorized: !skipVerify }, onReady)
+}
+
+const send = (event: ForwardedEvent, receiver: Receiver): Effect.Effect<Outcome> =>
   Effect.clockWith((clock) =>
     Effect.flatMap(
-      Effect.promise(() => headersOf(event, secret, clock.currentTimeMillisUnsafe())),
-      (headers) =>
+      Effect.promise(() => requestOf(event, receiver, clock.currentTimeMillisUnsafe())),
+      (request) =>
         Effect.callback<Outcome>((resume) => {
           const startedMs = clock.currentTimeMillisUnsafe()
-          const { request: start } = url.protocol === "https:" ? Https : Http
+          const answer = answerReader()
           let wasConnected = false
           const answered = (status: number | null) =>
             resume(
@@ -108,36 +133,37 @@ const send = (event: ForwardedEvent, { secret, skipVerify, url }: Receiver): Eff
                 durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedMs)
               })
             )
-          // A connection for each event: one that is kept may be that of a receiver which is gone.
-          const request = start(url, {
-            method: "POST",
-            agent: false,
-            timeout: TIMEOUT_MS,
-            rejectUnauthorized: !skipVerify,
-            headers: { ...headers, "content-length": Buffer.byteLength(event.text), connection: "keep-alive" }
+          const away = (reason: string) => resume(Effect.succeed({ _tag: "Away", reason, wasConnected }))
+          const socket = connect(receiver, () => {
+            wasConnected = true
+            socket.write(request)
           })
-          request.once("socket", (socket) => {
-            socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => {
-              wasConnected = true
-            })
-          })
-          request.once("response", (response) => {
-            answered(response.statusCode ?? null)
-            response.resume()
-            response.once("close", () => request.destroy())
-            response.once("end", () => request.destroy())
-            response.on("error", () => {})
-          })
-          request.once("timeout", () => {
+          const timer = setTimeout(() => {
             // Without a connection there is nobody who is slow.
             if (wasConnected) answered(null)
-            request.destroy(new Error("timeout"))
+            else away("timeout")
+            socket.destroy()
+          }, TIMEOUT_MS)
+          socket.on("data", (bytes: Buffer) => {
+            answer.push(bytes)
+            const status = answer.status()
+            if (status !== undefined) {
+              answered(status)
+              // The rest is read, so that the receiver can end its answer, but nobody waits for it.
+              socket.unref()
+              timer.unref()
+            }
+            const end = answer.end()
+            if (end === undefined) return
+            away(end)
+            socket.destroy()
           })
-          request.on("error", (error: NodeJS.ErrnoException) =>
-            resume(Effect.succeed({ _tag: "Away", reason: error.code ?? error.message, wasConnected }))
-          )
-          request.end(event.text)
-          return Effect.sync(() => request.destroy())
+          socket.on("error", (error: NodeJS.ErrnoException) => away(connectionProblem(error.code ?? error.message)))
+          socket.on("close", () => {
+            clearTimeout(timer)
+            away("connection closed")
+          })
+          return Effect.sync(() => socket.destroy())
         })
     )
   )

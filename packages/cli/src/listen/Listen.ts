@@ -9,6 +9,7 @@
  */
 import { eventNames } from "@pix-payments/domain/EventCatalog"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -31,7 +32,7 @@ import type { Arrived } from "./SseLines.ts"
 const flags = {
   forwardTo: Flag.String("forward-to").pipe(
     Flag.withAlias("f"),
-    Flag.withDescription("The URL of a receiver on this machine. Without it, events are only shown"),
+    Flag.withDescription("The URL of a receiver on this machine, or its port. Without it, events are only shown"),
     Flag.optional
   ),
   events: Flag.String("events").pipe(
@@ -88,7 +89,9 @@ export const matchingEvents = (filter: string): ReadonlyArray<string> => {
 }
 
 const receiverOf = (text: string, skipVerify: boolean): Receiver => {
-  const url = URL.parse(/^[a-z]+:\/\//.test(text) ? text : `http://${text}`)
+  // A number alone would be an IPv4 address.
+  const address = text.replace(/^:?(?=\d+(?:[/?#]|$))/, "localhost:")
+  const url = URL.parse(/^[a-z]+:\/\//.test(address) ? address : `http://${address}`)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw usage(`Not a URL to forward to: ${text}. Example: http://localhost:3000/webhooks`)
   }
@@ -141,8 +144,7 @@ const lineOf = (
   const head = `${dim(time)}  ${printable(event.name).padEnd(24)}  ${event.deliveryId}`
   if (forwarded === undefined) return `${head}${mark}\n`
   const { durationMs, status } = forwarded
-  const isSuccess = status !== null && status >= 200 && status < 300
-  const shown = (isSuccess ? green : red)(status === null ? "timeout" : String(status))
+  const shown = (isSuccess(status) ? green : red)(status === null ? "timeout" : String(status))
   return `${head}  ${shown}  ${durationMs} ms${mark}\n`
 }
 

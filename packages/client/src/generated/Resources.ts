@@ -680,7 +680,7 @@ export interface ErrorFields {
   readonly NOT_FOUND: Record<never, never>
   /** 405: This address does not take that verb. */
   readonly METHOD_NOT_ALLOWED: Record<never, never>
-  /** 413: The body is larger than 256 KiB. */
+  /** 413: The body is too large, or in too many chunks. */
   readonly PAYLOAD_TOO_LARGE: Record<never, never>
   /** 429: Too many requests. */
   readonly RATE_LIMITED: Record<never, never>

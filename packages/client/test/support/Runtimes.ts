@@ -1,6 +1,6 @@
 /**
  * The runtimes other than Node that the client supports, from npm packages for Linux on x64. They are outside the workspace:
- * `pnpm run runtimes:install`, part of `npm test`, installs them.
+ * `pnpm run runtimes:install`, part of `npm run test:all`, installs them.
  *
  * Guarantees: tests run the installed tarball and download nothing. A runtime that is missing is reported, and fails the tests
  * only with `RUNTIMES=required`.

@@ -1,6 +1,6 @@
 /**
  * The versions of Node and TypeScript, and the frameworks, that the client is tested with. They are outside the workspace:
- * `pnpm run runtimes:install`, part of `npm test`, installs them.
+ * `pnpm run runtimes:install`, part of `npm run test:all`, installs them.
  *
  * Guarantees: tests download nothing. A missing tool is reported, and fails the tests only with `RUNTIMES=required`.
  */

@@ -1,4 +1,5 @@
 /** A delivery with each attempt's answer. */
+import { isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import { call } from "../app/Client.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
@@ -16,8 +17,6 @@ const pageOf = (event: string): string | undefined =>
       : event.startsWith("dispute.")
         ? "disputes"
         : undefined
-
-const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300
 
 export const DeliveryPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.deliveries.retrieve({ params: { id } }))

@@ -9,7 +9,8 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unknown_txid: "unknown txid",
   unidentified_payment: "payment to the key",
   unmatched_return: "return without a payment",
-  unmatched_dispute: "dispute without a payment"
+  unmatched_dispute: "dispute without a payment",
+  conflicting_settlement: "same payment, another amount"
 }
 
 const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
@@ -19,7 +20,8 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unknown_txid: "txid desconhecido",
   unidentified_payment: "pagamento direto à chave",
   unmatched_return: "devolução sem pagamento",
-  unmatched_dispute: "contestação sem pagamento"
+  unmatched_dispute: "contestação sem pagamento",
+  conflicting_settlement: "mesmo pagamento, outro valor"
 }
 
 const actionsInEnglish: Readonly<Record<ExceptionAction, string>> = {

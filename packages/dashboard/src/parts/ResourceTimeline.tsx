@@ -5,6 +5,7 @@
  * some seconds.
  */
 import type { Timeline as TimelineOf } from "@pix-payments/api/operator/Timelines"
+import { isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import type { ComponentChildren } from "preact"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
@@ -171,8 +172,6 @@ const moneyMoments = ({ disputes, ledger_entries, refunds }: TimelineOf): Readon
     }))
   ]
 }
-
-const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300
 
 const deliveryMoments = ({ deliveries }: TimelineOf, reload: () => void): ReadonlyArray<KindMoment> => {
   const text = timelineWords()

@@ -3,11 +3,10 @@
  *
  * Guarantee: `authenticate` looks the key up for every request, so that a revocation, an expiry or a deactivated
  * application takes effect with the next request, in every process (KEY-4). Lookups of concurrent requests are one
- * statement. `cached` skips the lookup; `CallerCache` has the rules for its use.
+ * statement. `cached` skips the lookup; `Caller.ts` has the rules for its use.
  *
  * Rules: KEY-1 to KEY-10.
  */
-import type { Caller } from "@pix-payments/api/Security"
 import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,7 +17,7 @@ import { Ids } from "../base/Ids.ts"
 import { Settings, type SettingsShape } from "../base/Settings.ts"
 import { connectionOf, defaultConnectionId } from "./AccountConnection.ts"
 import { chargesStopped } from "./Brakes.ts"
-import { isAccepted, keysAndOwners, makeCallerCache } from "./CallerCache.ts"
+import { type Cached, type Confirmed, GENERATION } from "./Caller.ts"
 import * as Batching from "../database/batching/Batching.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals, is } from "../database/statements/Seek.ts"
@@ -44,9 +43,9 @@ export class ApiKeys extends Context.Service<
   ApiKeys,
   {
     /** The caller of a key; `undefined` for a key that is not accepted, whatever the reason (KEY-2). */
-    readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
-    /** The caller at the key's last lookup, to be re-checked by a statement of the request. */
-    readonly cached: (key: string) => Caller | undefined
+    readonly authenticate: (key: string) => Effect.Effect<Confirmed | undefined, Unavailable>
+    /** The caller at the key's last lookup. */
+    readonly cached: (key: string) => Cached | undefined
     /** Creates a key. Only this answer has the complete key (KEY-3). `payout:write` needs the `Authority` around it. */
     readonly create: (input: {
       readonly applicationId: string
@@ -70,18 +69,18 @@ export class ApiKeys extends Context.Service<
       const ids = yield* Ids
       const { acquirer } = yield* Settings
 
-      const toCaller = callerFrom(acquirer)
-      const cache = makeCallerCache(MAX_CACHED)
+      const toCached = cachedFrom(acquirer)
+      const cache = makeCache()
 
-      const authenticate = yield* Batching.make<string, Caller | undefined>({
+      const authenticate = yield* Batching.make<string, Confirmed | undefined>({
         maxBatch: 500,
         run: (hashes) =>
           Effect.map(sql.unsafe<CallerRow>(...findCallers[acquirer]({ hashes: [...new Set(hashes)] })), (rows) => {
-            const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
+            const byHash = new Map(rows.map((row) => [row.hash, toCached(row)]))
             return hashes.map((hash) => {
-              const caller = byHash.get(hash)
-              cache.set(hash, caller)
-              return caller
+              const cached = byHash.get(hash)
+              cache.set(hash, cached)
+              return cached === undefined ? undefined : confirmed(cached)
             })
           })
       })
@@ -149,6 +148,23 @@ export const hashOf = (key: string): string => hash("sha256", key, "hex")
 
 const MAX_KEY_LENGTH = 512
 
+/** The latest callers by the hash of their key. */
+const makeCache = () => {
+  const byHash = new Map<string, Cached>()
+  return {
+    get: (hash: string): Cached | undefined => byHash.get(hash),
+    /** `undefined` removes a key that is not accepted. */
+    set: (hash: string, caller: Cached | undefined): void => {
+      if (caller === undefined) {
+        byHash.delete(hash)
+        return
+      }
+      byHash.set(hash, caller)
+      if (byHash.size > MAX_CACHED) for (const oldest of byHash.keys()) return void byHash.delete(oldest)
+    }
+  }
+}
+
 const MAX_CACHED = 10_000
 
 const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
@@ -157,11 +173,11 @@ const callersStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement(
     { hashes: texts },
     ({ hashes }) => `
-  SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
+  SELECT k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document,
     a.status, a.onboarding_status, a.default_expires_in, ${chargesStopped[acquirer]} AS charges_paused, a.connection_id,
-    ${defaultConnectionId} AS default_connection_id
-  FROM ${keysAndOwners}
-  WHERE k.hash = ANY (${hashes}) AND ${isAccepted}`
+    ${defaultConnectionId} AS default_connection_id, ${GENERATION} AS generation
+  FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+  WHERE k.hash = ANY (${hashes}) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
   )
 
 const findCallers = { simulator: callersStatement("simulator"), connections: callersStatement("connections") }
@@ -169,22 +185,27 @@ const findCallers = { simulator: callersStatement("simulator"), connections: cal
 interface CallerRow {
   readonly hash: string
   readonly key_id: string
-  readonly scopes: Caller["scopes"]
+  readonly scopes: Cached["scopes"]
+  readonly expires_at: Date | null
   readonly application_id: string
   readonly account_id: string
   readonly name: string
   readonly document: string
-  readonly status: Caller["account"]["status"]
-  readonly onboarding_status: Caller["account"]["onboardingStatus"]
+  readonly status: Cached["account"]["status"]
+  readonly onboarding_status: Cached["account"]["onboardingStatus"]
   readonly default_expires_in: number
   readonly charges_paused: boolean
   readonly connection_id: string | null
   readonly default_connection_id: string | null
+  readonly generation: string
 }
 
-const callerFrom =
+const cachedFrom =
   (acquirer: SettingsShape["acquirer"]) =>
-  (row: CallerRow): Caller => ({
+  (row: CallerRow): Cached => ({
+    _tag: "Cached",
+    generation: row.generation,
+    keyExpiresAtMs: row.expires_at?.getTime() ?? null,
     keyId: row.key_id,
     scopes: row.scopes,
     applicationId: row.application_id,
@@ -196,7 +217,14 @@ const callerFrom =
       onboardingStatus: row.onboarding_status,
       defaultExpiresInSeconds: row.default_expires_in,
       chargesPaused: row.charges_paused,
-      connectionId: connectionOf(acquirer, row),
-      storedConnectionId: row.connection_id ?? row.default_connection_id
+      connectionId: connectionOf(acquirer, row)
     }
   })
+
+const confirmed = ({ account, applicationId, keyId, scopes }: Cached): Confirmed => ({
+  _tag: "Confirmed",
+  keyId,
+  scopes,
+  applicationId,
+  account
+})

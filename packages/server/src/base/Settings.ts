@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { defaultHosts, parseHosts } from "./AllowedHosts.ts"
+import { parseDatabaseUrl } from "./DatabaseUrl.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {
@@ -117,6 +118,8 @@ const checked = <A, B>(
 /** CIDRs; none by default. */
 const networks = (name: string) => parsed(name, parseNetworks).pipe(Config.withDefault([] as ReadonlyArray<Network>))
 
+const databaseUrl = (name: string) => checked(name, Config.Redacted(name), parseDatabaseUrl)
+
 const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.Redacted<string>, string> => {
   const weakness = weaknessOf(Redacted.value(token))
   return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
@@ -157,8 +160,8 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(defaultHosts)),
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   oidc,
-  databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
-  migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
+  databaseUrl: Config.option(databaseUrl("DATABASE_URL")),
+  migrationsDatabaseUrl: Config.option(databaseUrl("MIGRATIONS_DATABASE_URL")),
   // Migrations lock on one connection and work on another.
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),

@@ -6,7 +6,8 @@
  * - Any other error, such as a wrong password, ends the start.
  * - A pooler that shares server connections between sessions ends the start, with the reason: `LISTEN`, session settings
  *   and advisory locks need a session (PgBouncer: `pool_mode = session`).
- * - Behind a pooler that refuses startup parameters, the role must have the session settings.
+ * - A session has the settings below, or the start ends with those that are missing: a pooler may refuse them in the startup
+ *   message, or drop them in silence (PgBouncer: `ignore_startup_parameters`). The role must have them then.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
@@ -87,12 +88,11 @@ const check = (url: Redacted.Redacted<string>, startupParameters: Readonly<Recor
       const [first] = yield* query("SELECT pg_backend_pid() AS pid")
       // Without a pooler, the process id of the startup message is that of the server process.
       if (first?.pid !== connection.processId) yield* requireSessionPooling(query, connect, first?.pid)
-      if (Object.keys(startupParameters).length > 0) return
       const wrong = yield* query(differingSettings)
       if (wrong.length > 0) {
         return yield* new UnsupportedPooler({
           message:
-            "The pooler of DATABASE_URL refuses startup parameters. Set them for its role: " +
+            "The pooler of DATABASE_URL does not pass on the settings of sessions. Set them for its role: " +
             wrong.map(({ name, wanted }) => `ALTER ROLE CURRENT_USER SET ${name} = '${wanted}';`).join(" ")
         })
       }

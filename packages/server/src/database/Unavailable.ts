@@ -1,5 +1,6 @@
 /**
- * The answer to "not now": the queue is full, or the database is away or too slow.
+ * The answer to "not now": the queue is full, the database is away or too slow, or a cached caller has changed
+ * (`accounts/Caller.ts`).
  *
  * The operation may or may not have been done. Repeating it with the same idempotency key is safe.
  */
@@ -10,7 +11,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isTransient, sqlFailureIn } from "./SqlState.ts"
 
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
-  reason: Schema.Literals(["queue-full", "database-away", "too-slow"])
+  reason: Schema.Literals(["queue-full", "database-away", "too-slow", "stale-caller"])
 }) {}
 
 /** How long a caller waits for the database. The server cancels statements after five seconds; later it is unresponsive. */

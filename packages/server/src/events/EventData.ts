@@ -2,57 +2,111 @@
  * The resource of an event: what a change stores, and the JSON text that is made of it, whose bytes receivers verify.
  *
  * Guarantees:
- * - A change of a charge stores only what the charge had at that change, an array of `ChangedFields`. The rest is in columns of
- *   the charge that no statement changes, and a charge is never removed. Other changes store the whole resource.
+ * - A change of a charge stores only what the charge had at that change (`changedFieldsOf`). The rest is in columns of the
+ *   charge that no statement changes, and a charge is never removed. Other changes store the whole resource.
+ * - `fields` has each field of a charge, in the order of its wire form: a field that is missing here does not compile.
  *
- * Measured: 850 bytes less for each change of a charge. To read one costs PostgreSQL 17 µs more and the server 3 µs; with
+ * Measured: 850 bytes less for each change of a charge. To read one costs PostgreSQL 17 µs more and the server 3.5 µs; with
  * the text built in SQL it was 30 µs.
  */
+import type { Charge } from "@pix-payments/domain/Charge"
 
-/**
- * What a charge had at a change. Its `br_code` and `receiver` are stored with the acquirer's answer and do not change
- * afterwards, so that it is enough whether it had them.
- */
-export type ChangedFields = readonly [
-  status: string,
-  hasBrCode: boolean,
-  endToEndId: string | null,
-  hasReceiver: boolean,
-  paidAt: string | null,
-  failureReason: string | null
-]
+/** What a charge had at a change. */
+export type ChangedFields = ReadonlyArray<string | boolean | null>
 
-/** What never changes of a charge, and its sequence at a change: the elements of `constantFields`. */
-type ConstantFields = readonly [
-  id: string,
-  amount: string,
-  method: string,
-  description: string | null,
-  reference: string | null,
-  customerName: string | null,
-  customerEmail: string | null,
-  customerDocument: string | null,
-  brCode: string | null,
-  receiver: string | null,
-  webhookUrl: string | null,
-  expiresAt: string | null,
-  createdAt: string,
-  sequence: string
-]
+/** A charge as it is read for an event: what its change stored, and its columns as text. */
+interface Read {
+  readonly stored: ChangedFields
+  readonly columns: ReadonlyArray<string | null>
+}
 
-const instant = (column: string) => `to_char(r.${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+type Field = (read: Read) => unknown
+
+const columns: Array<string> = []
+
+const changes: Array<(charge: Charge) => string | boolean | null> = []
+
+/** A column, as text, of the charge `r`, its receiver `s` or the change `c`, that no statement changes. */
+const column = (sql: string) => {
+  const index = columns.push(sql) - 1
+  return ({ columns }: Read) => columns[index] ?? null
+}
+
+const instant = (name: string) => column(`to_char(r.${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
+
+const number = (sql: string) => {
+  const text = column(sql)
+  return (read: Read) => Number(text(read))
+}
+
+/** A value that a change stores. */
+const changed = (of: (charge: Charge) => string | boolean | null) => {
+  const index = changes.push(of) - 1
+  return ({ stored }: Read) => stored[index] ?? null
+}
+
+/** A value that is stored with the acquirer's answer and does not change afterwards: a change stores whether there was one. */
+const answered = <A>(of: (charge: Charge) => unknown, value: (read: Read) => A) => {
+  const isThere = changed((charge) => of(charge) !== null)
+  return (read: Read) => (isThere(read) === true ? value(read) : null)
+}
+
+const always = (value: string) => () => value
+
+const customer = () => {
+  const [name, email, document] = ["name", "email", "document"].map((each) => column(`r.customer_${each}`))
+  return (read: Read) => {
+    const found = { name: name!(read), email: email!(read), document: document!(read) }
+    return found.name === null || found.email === null || found.document === null ? null : found
+  }
+}
+
+const pix = () => {
+  const brCode = answered((charge) => charge.pix.br_code, column("r.br_code"))
+  const endToEndId = changed((charge) => charge.pix.end_to_end_id)
+  return (read: Read) => ({ br_code: brCode(read), end_to_end_id: endToEndId(read) })
+}
 
 /** A receiver is stored once for many charges (`payments/charges/Receivers.ts`). */
-const constantFields = (change: string) => `
-    SELECT array_to_json(ARRAY[r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name,
-      r.customer_email, r.customer_document, r.br_code, s.receiver::text, r.webhook_url,
-      ${instant("expires_at")}, ${instant("created_at")}, ${change}.sequence::text])::text
-    FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id WHERE r.id = ${change}.resource_id`
+const receiver = () => {
+  const text = column("s.receiver::text")
+  return answered(
+    (charge) => charge.receiver,
+    (read) => JSON.parse(text(read) ?? "null") as unknown
+  )
+}
 
-/** The SQL of the stored resource of a change, of the row of `changes` with this alias: the input of `eventJson`. */
-export const eventData = (change: string): string => `
-  CASE WHEN left(${change}.data, 1) <> '[' THEN ${change}.data
-    ELSE ${change}.data || E'\\n' || (${constantFields(change)}
+const fields: { readonly [Name in keyof Charge]: Field } = {
+  id: column("r.id::text"),
+  object: always("charge"),
+  status: changed(({ status }) => status),
+  amount: number("r.amount::text"),
+  currency: always("BRL"),
+  method: column("r.method"),
+  description: column("r.description"),
+  reference: column("r.reference"),
+  customer: customer(),
+  pix: pix(),
+  receiver: receiver(),
+  webhook_url: column("r.webhook_url"),
+  expires_at: instant("expires_at"),
+  paid_at: changed(({ paid_at }) => paid_at),
+  failure_reason: changed(({ failure_reason }) => failure_reason),
+  created_at: instant("created_at"),
+  sequence: number("c.sequence::text")
+}
+
+const entries: ReadonlyArray<readonly [string, Field]> = Object.entries(fields)
+
+/** What a change stores of a charge. */
+export const changedFieldsOf = (charge: Charge): ChangedFields => changes.map((of) => of(charge))
+
+/** The SQL of the stored resource of a change, of the row `c` of `changes`: the input of `eventJson`. */
+export const eventData = `
+  CASE WHEN left(c.data, 1) <> '[' THEN c.data
+    ELSE c.data || E'\\n' || (
+    SELECT array_to_json(ARRAY[${columns.join(", ")}])::text
+    FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id WHERE r.id = c.resource_id
   ) END`
 
 /** The JSON text of what `eventData` selects. */
@@ -60,33 +114,8 @@ export const eventJson = (stored: string): string => {
   if (!stored.startsWith("[")) return stored
   // JSON has no line breaks.
   const end = stored.indexOf("\n")
-  return chargeJson(JSON.parse(stored.slice(0, end)), JSON.parse(stored.slice(end + 1)))
-}
-
-/** A charge in the order of its wire form. */
-const chargeJson = (
-  [status, hasBrCode, end_to_end_id, hasReceiver, paid_at, failure_reason]: ChangedFields,
-  fields: ConstantFields
-): string => {
-  const [id, amount, method, description, reference, name, email, document, brCode, receiver, ...others] = fields
-  const [webhook_url, expires_at, created_at, sequence] = others
-  return JSON.stringify({
-    id,
-    object: "charge",
-    status,
-    amount: Number(amount),
-    currency: "BRL",
-    method,
-    description,
-    reference,
-    customer: name === null || email === null || document === null ? null : { name, email, document },
-    pix: { br_code: hasBrCode ? brCode : null, end_to_end_id },
-    receiver: hasReceiver && receiver !== null ? JSON.parse(receiver) : null,
-    webhook_url,
-    expires_at,
-    paid_at,
-    failure_reason,
-    created_at,
-    sequence: Number(sequence)
-  })
+  const read: Read = { stored: JSON.parse(stored.slice(0, end)), columns: JSON.parse(stored.slice(end + 1)) }
+  const charge: Record<string, unknown> = {}
+  for (const [name, valueOf] of entries) charge[name] = valueOf(read)
+  return JSON.stringify(charge)
 }

@@ -18,18 +18,21 @@ export interface HistoryEntry {
 export class EventHistory extends Context.Service<
   EventHistory,
   {
-    readonly of: (chargeId: string, createdAtMs: number) => Effect.Effect<ReadonlyArray<HistoryEntry>, Unavailable>
+    readonly ofCharge: (charge: {
+      readonly id: string
+      readonly createdAtMs: number
+    }) => Effect.Effect<ReadonlyArray<HistoryEntry>, Unavailable>
   }
 >()("@pix-payments/server/EventHistory") {
   static readonly layer = Layer.effect(
     EventHistory,
     Effect.map(SqlClient, (sql) =>
       EventHistory.of({
-        of: (chargeId, createdAtMs) =>
+        ofCharge: ({ createdAtMs, id }) =>
           // Partitions from before the charge are not read. Clocks of servers differ by less than a day.
           sql<ChangeRow>`
             SELECT status, kind, actions, created_at FROM changes
-            WHERE resource_id = ${chargeId}::uuid AND id >= ${lowestIdAt(createdAtMs - DAY_MS)}::uuid
+            WHERE resource_id = ${id}::uuid AND id >= ${lowestIdAt(createdAtMs - DAY_MS)}::uuid
             ORDER BY sequence, id`.pipe(
             Effect.map((rows) => [
               { status: "processing" as const, event: null, at: formatInstant(createdAtMs) },

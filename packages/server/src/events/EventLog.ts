@@ -266,7 +266,7 @@ const readPage = statement(
   SELECT t.*, scan.* FROM scan LEFT JOIN (
     SELECT s.transaction_id::text AS transaction_id, s.id, s.account_id, c.application_id,
       ARRAY(SELECT c.kind || '.' || a FROM unnest(c.actions) AS a) AS names, c.created_at, c.sequence,
-      ${eventData("c")} AS data
+      ${eventData} AS data
     FROM (
       SELECT * FROM scanned WHERE ${p.everyAccount} OR account_id = ANY (${p.accounts})
       ORDER BY transaction_id, id

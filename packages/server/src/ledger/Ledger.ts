@@ -105,8 +105,8 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
   )
 }
 
-/** The order of all locks of ledger accounts. */
-const inOrder = (row: string) => `${row}.owner_id, ${row}.kind`
+/** The order of all locks of ledger accounts: of an owner `available` first, on which writers of one account then wait. */
+const inOrder = (row: string) => `${row}.owner_id, ${row}.kind <> 'available', ${row}.kind`
 
 /** True of an account whose locked `available` covers its transfers. */
 export const isCovered = (accountId: string): string =>

@@ -122,7 +122,10 @@ export const statements = {
   ),
   txid: all(few("exception", (sought) => `t.txid = ${sought}`)),
   endToEndId: all(
-    few("charge", (sought) => `t.id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${sought})`),
+    few(
+      "charge",
+      (sought) => `t.id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${sought}))`
+    ),
     few("payout", (sought) => `t.end_to_end_id = ${sought}`),
     few("exception", (sought) => `t.end_to_end_id = ${sought}`)
   ),

@@ -228,8 +228,6 @@ const encodeAttempt = Schema.encodeSync(SignInAttempt)
 const decodeAttempt = Schema.decodeUnknownOption(SignInAttempt)
 
 const openAttempt = (secrets: Secrets["Service"], sealed: string): SignInAttempt | undefined => {
-  // Only the bound form belongs to a sign-in.
-  if (!sealed.startsWith("v2.")) return undefined
   try {
     return Option.getOrUndefined(decodeAttempt(Redacted.value(secrets.open(sealed, OWNER))))
   } catch {

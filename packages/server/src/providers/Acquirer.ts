@@ -217,7 +217,7 @@ export class Acquirer extends Context.Service<
      * The provider of a connection; null is the simulator's. Unclear where the connection is paused or cannot be used now:
      * the request was not sent, and is repeated.
      */
-    readonly of: (connectionId: string | null) => Effect.Effect<Provider, AcquirerUnclear>
+    readonly providerFor: (connectionId: string | null) => Effect.Effect<Provider, AcquirerUnclear>
   }
 >()("@pix-payments/server/Acquirer") {}
 

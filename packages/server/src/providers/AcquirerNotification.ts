@@ -2,10 +2,10 @@
  * The notifications of an acquirer, and the keys that deduplicate them.
  *
  * Guarantees:
- * - two notifications of one fact have a key in common, whichever way and however often they arrive. Keys are unique
- *   within a connection, and that of a settlement in the installation. Where the settlement is claimed in
- *   `charge_settlements` alone (`SettlementClaims.ts`), it has no key;
- * - the key is the acquirer's id of the fact, or the id of the settlement or resource where that can happen only once.
+ * - two notifications of one fact have the same key, whichever way and however often they arrive. A payment with an end-to-end
+ *   id has none unless the acquirer gives it an id: its settlement is unique (`payments/charges/Settlements.ts`);
+ * - the key is the acquirer's id of the fact, or the id of the resource where that can happen only once. It is unique within a
+ *   connection.
  */
 import * as Schema from "effect/Schema"
 
@@ -61,18 +61,21 @@ export const AcquirerNotification = Schema.Union([
 ])
 export type AcquirerNotification = typeof AcquirerNotification.Type
 
-/** Notifications that may arrive before the payment of their charge (DSP-10). */
+/** Returns and MEDs. They may arrive before the payment that they are of (DSP-10). */
 export type Reversal = Extract<
   AcquirerNotification,
   { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }
 >
 
 /**
- * The outcome of a notification: `applied`; `deferred` until the payment of its charge arrives; `exception`, because its
- * money fits nothing; `ignored`, because the state does not allow it or it is a duplicate; `unknown`, because it names no
+ * The outcome of a notification: `applied`; `deferred` until its charge is paid; `exception`, because its money fits nothing
+ * yet; `ignored`, because the state does not allow it or it is a duplicate; `unknown`, because it names no
  * resource of ours.
  */
 export type Outcome = "applied" | "deferred" | "exception" | "ignored" | "unknown"
+
+/** True of an outcome that changed something. */
+export const isEffect = (outcome: Outcome): boolean => outcome !== "ignored" && outcome !== "unknown"
 
 /** The resource that a notification names; a charge by its txid, or by the end-to-end id of its payment. */
 export const subjectOf = (notification: AcquirerNotification): string => {
@@ -83,31 +86,22 @@ export const subjectOf = (notification: AcquirerNotification): string => {
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
-/** The settlement of a payment: its end-to-end id, where it has one. */
-export const settlementOf = (notification: AcquirerNotification): string | undefined =>
-  notification._tag === "charge.paid" ? notification.endToEndId : undefined
-
-/**
- * The keys of a notification; none where nothing in it can identify a duplicate. A payment has the key of its settlement,
- * which is the same on all connections, and one of the acquirer's own id where it has one. With `claimsSettlementsOnce` it
- * has only the latter.
- */
-export const keysOf = (notification: AcquirerNotification, claimsSettlementsOnce = false): ReadonlyArray<string> => {
-  const own = keyWithinConnection(notification)
-  const settlement = claimsSettlementsOnce ? undefined : settlementOf(notification)
+/** The key of a notification; none where nothing in it can identify a duplicate, or its settlement does. */
+export const keyOf = (notification: AcquirerNotification): string | undefined => {
+  const key = keyWithinConnection(notification)
   const { connectionId } = notification
-  return [
-    ...(settlement === undefined ? [] : [settlementKey(settlement)]),
-    ...(own === undefined ? [] : [connectionId === undefined ? own : `${connectionId}/${own}`])
-  ]
+  return key === undefined || connectionId === undefined ? key : `${connectionId}/${key}`
 }
 
 /**
  * The key under which a notification without an effect is recorded once; none where nothing in it can identify a duplicate.
- * It claims nothing: such a notification may have an effect later.
+ * It claims nothing: such a notification may have an effect later. A payment with another amount is another notification.
  */
 export const recordKeyOf = (notification: AcquirerNotification): string | undefined => {
-  const key = keysOf(notification)[0]
+  const key =
+    notification._tag === "charge.paid" && notification.endToEndId !== undefined
+      ? `paid:${notification.endToEndId}:${notification.amount ?? ""}`
+      : keyOf(notification)
   return key === undefined ? undefined : `seen:${notification.connectionId ?? "simulator"}/${key}`
 }
 
@@ -119,36 +113,6 @@ export const isFinal = ({ _tag }: AcquirerNotification): boolean =>
   _tag === "return.completed" ||
   _tag === "return.failed" ||
   _tag === "med.won"
-
-/** The key of a settlement: it pays one charge, or is one exception (CHG-9). */
-export const settlementKey = (endToEndId: string): string => `paid:${endToEndId}`
-
-/** Claimed with the key of a settlement whose return arrived before its payment. */
-export const beforePayment = (key: string): string => `${key}:before`
-
-// Keys are never deleted, so that a payment that arrives after its return claims another one.
-const afterReturn = (key: string): string => `${key}:after`
-
-/** The keys that decide whether a notification is a duplicate: see `keysToClaim`. */
-export const decisiveKeysOf = (
-  notification: AcquirerNotification,
-  claimsSettlementsOnce = false
-): ReadonlyArray<string> =>
-  keysOf(notification, claimsSettlementsOnce).flatMap((key) =>
-    notification._tag === "charge.paid" && !claimsSettlementsOnce ? [key, beforePayment(key), afterReturn(key)] : [key]
-  )
-
-/** The keys that a notification claims, given which decisive keys are claimed; `undefined` for a duplicate. */
-export const keysToClaim = (
-  notification: AcquirerNotification,
-  claimed: Pick<ReadonlySet<string>, "has">,
-  claimsSettlementsOnce = false
-): ReadonlyArray<string> | undefined => {
-  const keys = keysOf(notification, claimsSettlementsOnce).map((key) =>
-    claimed.has(beforePayment(key)) ? afterReturn(key) : key
-  )
-  return keys.some((key) => claimed.has(key)) ? undefined : keys
-}
 
 const keyWithinConnection = (notification: AcquirerNotification): string | undefined => {
   const { externalId } = notification

@@ -4,8 +4,10 @@
 import * as Effect from "effect/Effect"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import type { AcquirerRefused, AcquirerUnclear } from "./Acquirer.ts"
 import * as Bulkheads from "./Bulkheads.ts"
 import type { OrderStore, StoredOrder } from "./OrderStore.ts"
+import { isLastRequest } from "./Retries.ts"
 
 export type ClaimDue = (capacity: Bulkheads.Capacity) => Effect.Effect<Bulkheads.Claimed, Unavailable>
 
@@ -30,6 +32,26 @@ export const claimDue =
         )
       }))
     }))
+
+/** The provider's refusal of a request. It says nothing of an earlier request. */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly reason: string
+}
+
+/**
+ * The provider's answer to an order; `undefined` where it is asked again: after an unclear answer, and after a refusal while an
+ * earlier request may still arrive.
+ */
+export const answerTo = <A>(
+  { attempts }: StoredOrder,
+  asked: Effect.Effect<A, AcquirerRefused | AcquirerUnclear | Unavailable>
+): Effect.Effect<A | Refused | undefined, Unavailable> =>
+  Effect.catchTags(asked, {
+    AcquirerRefused: ({ reason }) =>
+      Effect.succeed<Refused | undefined>(isLastRequest(attempts) ? { _tag: "Refused", reason } : undefined),
+    AcquirerUnclear: () => Effect.undefined
+  })
 
 /** Executes due orders until its scope closes. */
 export const loop = (name: string, claim: ClaimDue) =>

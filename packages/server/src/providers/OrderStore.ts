@@ -62,7 +62,7 @@ export class OrderStore extends Context.Service<
   OrderStore,
   {
     /** Stores an order, leased to this process, in the caller's transaction. */
-    readonly insert: (order: NewOrder, leaseMs: number) => Effect.Effect<StoredOrder, SqlError>
+    readonly insert: <A extends NewOrder>(order: A, leaseMs: number) => Effect.Effect<StoredOrder & A, SqlError>
     readonly find: (id: string) => Effect.Effect<KnownOrder | undefined, SqlError>
     /** An open order, locked for the caller's transaction. */
     readonly lockOpen: (id: string) => Effect.Effect<StoredOrder | undefined, SqlError>
@@ -93,7 +93,7 @@ export class OrderStore extends Context.Service<
 
       return OrderStore.of({
         insert: (order, leaseMs) => {
-          const stored: StoredOrder = { ...unset, ...order }
+          const stored = { ...unset, ...order }
           return Effect.as(sql.unsafe(...insertOne({ orders: [stored], leaseMs })), stored)
         },
         find: (id) =>

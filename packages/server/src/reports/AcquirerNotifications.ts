@@ -3,11 +3,10 @@
  *
  * Guarantees:
  * - a notification, its key and its effect are one commit; every notification is recorded with its outcome;
- * - a duplicate changes nothing; one that arrives before the payment of its charge is deferred until that payment (CHG-8,
- *   DSP-10);
- * - one settlement (end-to-end id) pays one charge, or is one exception (CHG-9, BAL-11).
+ * - a duplicate changes nothing; a return or MED that arrives before its payment waits for it (CHG-8, DSP-10);
+ * - one settlement (connection and end-to-end id) pays one charge, or is one exception (CHG-9, BAL-11).
  *
- * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10, BAL-11.
+ * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10, BAL-11, BAL-13.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"
@@ -21,7 +20,8 @@ import { Disputes } from "../payments/disputes/Disputes.ts"
 import type { NotFoundError } from "../base/Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
 import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
-import { ChargeOrders } from "../payments/orders/ChargeOrders.ts"
+import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
+import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
 import { Ids } from "../base/Ids.ts"
 import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
@@ -29,15 +29,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import type { ReturnOutcome } from "../providers/Acquirer.ts"
 import type { AcquirerNotification, Outcome } from "../providers/AcquirerNotification.ts"
 import { ChargePayments } from "./ChargePayments.ts"
-import { type PaymentArrived, Reversals } from "./Reversals.ts"
-import {
-  applyOnce,
-  type Duplicate,
-  isDuplicate,
-  type ReceivedNotification,
-  received,
-  record
-} from "../providers/NotificationStore.ts"
+import { applyOnce, isDuplicate, type ReceivedNotification, received, record } from "../providers/NotificationStore.ts"
 
 export class AcquirerNotifications extends Context.Service<
   AcquirerNotifications,
@@ -54,11 +46,10 @@ export class AcquirerNotifications extends Context.Service<
       const charges = yield* Charges
       const payouts = yield* Payouts
       const disputes = yield* Disputes
-      const orders = yield* ChargeOrders
+      const orders = yield* RefundOrders
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
-      const claimsOnceAtStart = true
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
@@ -77,29 +68,16 @@ export class AcquirerNotifications extends Context.Service<
           return outcome
         })
 
-      /** For effects that are committed in a transaction with the notification's keys and record. */
+      /** For effects that are committed in a transaction with the notification's key and record. */
       const transacted = (
         received: ReceivedNotification,
-        effect: Effect.Effect<Outcome, Failure> | ((claimsOnce: boolean) => Effect.Effect<Outcome, Duplicate | Failure>)
-      ) => {
-        const run = (
-          claimsOnce: boolean
-        ): Effect.Effect<Outcome, Duplicate | PaymentArrived | Unavailable | SqlError> =>
-          Effect.catchTag(typeof effect === "function" ? effect(claimsOnce) : effect, "NotFoundError", () =>
-            Effect.succeed("unknown" as const)
-          )
-        const once: Effect.Effect<Outcome, PaymentArrived | Unavailable> = applyOnce<
-          PaymentArrived | Unavailable | SqlError,
-          never
-        >(sql, received, claimsOnceAtStart, run).pipe(
+        effect: Effect.Effect<Outcome, NotFoundError | PaymentArrived | Unavailable | SqlError>
+      ): Effect.Effect<Outcome, Unavailable> => {
+        const known = Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
+        const attempt: Effect.Effect<Outcome, Unavailable> = applyOnce(sql, received, known).pipe(
           runToCompletion(sql),
-          Effect.catchDefect((defect) =>
-            isDuplicate(defect)
-              ? Effect.as(runToCompletion(sql)(record(sql, received, "ignored")), "ignored" as const)
-              : Effect.die(defect)
-          )
+          Effect.catchTag("PaymentArrived", () => attempt)
         )
-        const attempt: Effect.Effect<Outcome, Unavailable> = Effect.catchTag(once, "PaymentArrived", () => attempt)
         return attempt
       }
 
@@ -108,7 +86,7 @@ export class AcquirerNotifications extends Context.Service<
       /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
       const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
         if (yield* returns.finish(orderId, outcome)) return "applied" as const
-        return appliedIf((yield* orders.settleRefund(orderId, outcome)).isApplied)
+        return appliedIf((yield* orders.settle(orderId, outcome)).isApplied)
       })
 
       /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
@@ -124,7 +102,7 @@ export class AcquirerNotifications extends Context.Service<
           ),
           Effect.filterOrElse(
             (outcome): outcome is "applied" => outcome === "applied",
-            () => transacted(received, (claimsOnce) => payments.settle(payment, received, claimsOnce))
+            () => transacted(received, payments.settle(payment, received))
           )
         )
       }
@@ -147,7 +125,7 @@ export class AcquirerNotifications extends Context.Service<
           case "charge.refunded":
           case "charge.returned":
           case "med.opened":
-            return transacted(received, reversals.apply(received, notification))
+            return transacted(received, reversals.apply({ id: received.id, reversal: notification }))
           case "return.completed":
             return transacted(received, returned(notification.orderId, { _tag: "Completed" }))
           case "return.failed":
@@ -185,8 +163,6 @@ export class AcquirerNotifications extends Context.Service<
     })
   )
 }
-
-type Failure = NotFoundError | PaymentArrived | Unavailable | SqlError
 
 /** Only a payment can be `overtaken`. */
 const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)

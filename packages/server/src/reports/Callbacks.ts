@@ -40,7 +40,7 @@ export class Callbacks extends Context.Service<
 
       /** The Pix of a fact; undefined for one of another key. */
       const ask = Effect.fnUntraced(function* (connection: CallbackConnection, fact: PixReceived) {
-        const { received } = yield* acquirer.of(connection.id)
+        const { received } = yield* acquirer.providerFor(connection.id)
         if (received === undefined) return yield* new AcquirerUnclear({ reason: "the provider lists no payments" })
         const nowMs = yield* Clock.currentTimeMillis
         if (misses.isFull(connection.id, nowMs)) {

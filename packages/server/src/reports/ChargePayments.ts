@@ -1,9 +1,10 @@
 /**
- * Payments that cannot be applied in a batch: those that other notifications overtook, and those that fit no charge.
+ * Payments that cannot be applied in a batch: those that a return or MED overtook, those that fit no charge, and copies.
  *
  * Guarantees:
  * - what a payment does is decided with the ledger accounts, the charge and the exceptions of its Pix locked;
- * - a payment, what arrived before it, and the rule of its connection are applied in one commit (BAL-11).
+ * - a payment, what arrived before it, and the rule of its connection are applied in one commit (BAL-11);
+ * - a copy changes nothing, unless it has another amount (CHG-8, BAL-13).
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
@@ -12,43 +13,39 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Outcome } from "../providers/AcquirerNotification.ts"
-import { Duplicate, type ReceivedNotification } from "../providers/NotificationStore.ts"
-import { claimSettlement } from "../providers/SettlementClaims.ts"
+import { Unavailable } from "../database/Unavailable.ts"
+import { lockLedgerOf } from "../ledger/Ledger.ts"
 import { ChargeMoney } from "../payments/charges/ChargeMoney.ts"
+import { Charges } from "../payments/charges/Charges.ts"
+import { ChargeStore } from "../payments/charges/ChargeStore.ts"
+import type { StoredCharge } from "../payments/charges/ChargeTable.ts"
+import { claimSettlement, findSettlement } from "../payments/charges/Settlements.ts"
 import { ExceptionResolution } from "../payments/exceptions/ExceptionResolution.ts"
 import { connectionOf, Exceptions, isThrough, misfitOf, type Payment } from "../payments/exceptions/Exceptions.ts"
-import { ExceptionStore, type StoredException } from "../payments/exceptions/ExceptionStore.ts"
-import { lockLedgerOf } from "../ledger/Ledger.ts"
-import { Unavailable } from "../database/Unavailable.ts"
-import { DeferredNotifications } from "./DeferredNotifications.ts"
-import { decodeReversal, DeferredStore, type ReceivedReversal } from "../payments/exceptions/DeferredStore.ts"
-import type { PaymentArrived } from "./Reversals.ts"
+import { Reversals } from "../payments/exceptions/Reversals.ts"
+import type { Outcome } from "../providers/AcquirerNotification.ts"
+import type { ReceivedNotification } from "../providers/NotificationStore.ts"
 
 export class ChargePayments extends Context.Service<
   ChargePayments,
   {
-    /**
-     * Pays the charge of a payment, or raises an exception, in a transaction. With `claimsOnce` it claims the settlement
-     * too.
-     */
+    /** Pays the charge of a payment, or raises an exception, in a transaction. */
     readonly settle: (
       payment: Payment,
-      received: ReceivedNotification,
-      claimsOnce: boolean
-    ) => Effect.Effect<Outcome, Duplicate | PaymentArrived | Unavailable | SqlError>
+      received: ReceivedNotification
+    ) => Effect.Effect<Outcome, Unavailable | SqlError>
   }
 >()("@pix-payments/server/ChargePayments") {
   static readonly layer = Layer.effect(
     ChargePayments,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const charges = yield* Charges
+      const store = yield* ChargeStore
       const money = yield* ChargeMoney
-      const deferred = yield* DeferredNotifications
-      const deferredStore = yield* DeferredStore
       const exceptions = yield* Exceptions
       const resolution = yield* ExceptionResolution
-      const store = yield* ExceptionStore
+      const reversals = yield* Reversals
 
       /** The account of the charge that a payment names, if it is of the payment's connection. */
       const findCharge = Effect.fnUntraced(function* (payment: Payment) {
@@ -61,66 +58,54 @@ export class ChargePayments extends Context.Service<
           : undefined
       })
 
-      /** Resolves what was reported before its payment arrived, and gives the notifications of it. */
-      const match = Effect.fnUntraced(function* (unmatched: ReadonlyArray<StoredException>) {
-        const matched: Array<ReceivedReversal> = []
-        for (const each of unmatched.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-          // An exception of the notification has its id. One of what was returned too much has another id: its payment is
-          // applied, and this one is a copy.
-          const [row] = yield* sql<{ report: unknown }>`
-            SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
-          if (row === undefined) continue
-          yield* exceptions.match(each)
-          matched.push({ id: each.id, notification: yield* decodeReversal(row.report) })
-        }
-        return matched
+      /** A payment whose settlement has arrived before. */
+      const settleAgain = Effect.fnUntraced(function* (
+        payment: Payment & { readonly endToEndId: string },
+        received: ReceivedNotification,
+        charge: StoredCharge | undefined
+      ) {
+        const { amount, endToEndId } = payment
+        const booked = yield* findSettlement(sql, { connectionId: connectionOf(payment), endToEndId })
+        if (booked === undefined || amount === undefined || amount === booked.amount) return "ignored"
+        const isNew = yield* exceptions.raiseConflict(booked.amount, amount, payment, received, charge)
+        return isNew ? "exception" : "ignored"
       })
 
-      /** The returns that came before their payment, and the MEDs where it pays its charge. */
-      const takeEarly = Effect.fnUntraced(function* (payment: Payment, isPaying: boolean) {
-        const { endToEndId } = payment
-        if (endToEndId === undefined) return []
-        const connectionId = connectionOf(payment)
-        const returns = yield* store.lockUnmatchedReturns(connectionId, endToEndId)
-        // A MED of a payment that is an exception waits for the decision about it.
-        const disputes = isPaying ? yield* store.lockUnmatchedDisputes(connectionId, endToEndId) : []
-        return yield* match([...returns, ...disputes])
+      const pay = Effect.fnUntraced(function* (charge: StoredCharge, { atMs, endToEndId }: Payment) {
+        const change = yield* charges.paymentOf(charge, { endToEndId, paidAtMs: atMs })
+        // `processing`: the acquirer has not answered, and repeats the notification.
+        if (change === undefined) return yield* new Unavailable({ reason: "too-slow" })
+        yield* store.changeInTransaction(change)
+        return "applied" as const
       })
 
       return ChargePayments.of({
-        settle: Effect.fnUntraced(function* (payment, received, claimsOnce) {
+        settle: Effect.fnUntraced(function* (payment, received) {
           const known = yield* findCharge(payment)
           const connectionId = connectionOf(payment)
+          const { endToEndId } = payment
           yield* lockLedgerOf(sql, [connectionId, ...(known === undefined ? [] : [known.accountId])])
-          const locked = known === undefined ? undefined : yield* money.lock(known.id)
-          const misfit = misfitOf(locked?.charge, payment, yield* Clock.currentTimeMillis)
+          const charge = known === undefined ? undefined : (yield* money.lock(known.id))?.charge
+          const misfit = misfitOf(charge, payment, yield* Clock.currentTimeMillis)
           if (misfit === "duplicate") return "ignored"
-          const amount = payment.amount ?? locked?.charge.amount
+          const amount = payment.amount ?? charge?.amount
           // Without an amount, no money is known to have arrived.
           if (amount === undefined) return "unknown"
-          const paid = misfit === undefined ? locked : undefined
-          if (misfit === undefined && paid === undefined) return "unknown"
-          const { endToEndId } = payment
-          const claims = claimsOnce && endToEndId !== undefined
-          // After the ledger is locked, as in a batch, and before early notifications are read: the transaction that had the claim has committed.
-          if (claims && !(yield* claimSettlement(sql, endToEndId, paid?.charge.id ?? received.id))) {
-            return yield* new Duplicate()
+          const paid = misfit === undefined ? charge : undefined
+          if (endToEndId !== undefined) {
+            // After the ledger is locked, as in a batch, and before what waits is read: who kept that has committed.
+            const settlement = { id: paid?.id ?? received.id, amount }
+            if (!(yield* claimSettlement(sql, { connectionId, endToEndId }, settlement))) {
+              return yield* settleAgain({ ...payment, endToEndId }, received, charge)
+            }
           }
-          const early = yield* takeEarly(payment, paid !== undefined)
-          if (paid !== undefined) {
-            const facts = { endToEndId, paidAtMs: payment.atMs }
-            // `processing`: the acquirer has not answered, and repeats the notification.
-            if (!(yield* deferred.pay(paid, facts, claims))) return yield* new Unavailable({ reason: "too-slow" })
-            yield* deferred.applyAll(early)
-            return "applied"
-          }
+          const arrived = { connectionId, endToEndId, chargeId: paid?.id }
+          if (paid !== undefined) return yield* reversals.withEarly(arrived, pay(paid, payment))
           if (misfit === undefined) return "unknown"
-          const exception = yield* exceptions.raisePayment(misfit, amount, payment, received, locked?.charge)
-          const waiting =
-            locked === undefined || payment.endToEndId === undefined
-              ? []
-              : yield* deferredStore.take(locked.charge.id, payment.endToEndId)
-          yield* deferred.applyAll([...early, ...waiting])
+          const exception = yield* reversals.withEarly(
+            arrived,
+            exceptions.raisePayment(misfit, amount, payment, received, charge)
+          )
           yield* resolution.applyRule(exception.id)
           return "exception"
         })

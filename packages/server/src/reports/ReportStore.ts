@@ -6,16 +6,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import {
-  type AcquirerNotification,
-  decisiveKeysOf,
-  keysToClaim,
-  settlementOf
-} from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, keyOf } from "../providers/AcquirerNotification.ts"
 import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
-import { AWAITED } from "../providers/SettlementClaims.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 /** Facts: notifications, and ids that may be of an order or payout. */
@@ -71,22 +65,27 @@ export class ReportStore extends Context.Service<
     ReportStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const claimsOnce = true
       return ReportStore.of({
         known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
-          const keys = new Set([...notifications.flatMap((each) => decisiveKeysOf(each, claimsOnce)), ...recordKeys])
-          const settlements = new Set(notifications.flatMap((each) => settlementOf(each) ?? []))
+          const keys = new Set([...notifications.flatMap((each) => keyOf(each) ?? []), ...recordKeys])
+          const settlements = new Set(notifications.flatMap((each) => endToEndIdOf(each) ?? []))
           const found = yield* orUnavailable(
-            sql.unsafe<{ readonly kind: "key" | "settlement" | "order" | "payout"; readonly name: string }>(
+            sql.unsafe<FoundRow>(
               ...findKnown({ ...ids, keys: named([...keys]), endToEndIds: named([...settlements]), connectionId })
             )
           )
           const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
-          const claimed = of("key")
-          const arrived: ReadonlySet<string | undefined> = of("settlement")
+          const claimed: ReadonlySet<string | undefined> = of("key")
+          const amounts: ReadonlyMap<string | undefined, number> = new Map(
+            found.flatMap(({ amount, kind, name }) => (kind === "settlement" ? [[name, Number(amount)]] : []))
+          )
+          const isSettled = (each: AcquirerNotification) => {
+            if (each._tag !== "charge.paid") return false
+            const amount = amounts.get(each.endToEndId)
+            return amount !== undefined && amount === (each.amount ?? amount)
+          }
           return {
-            isApplied: (each) =>
-              arrived.has(settlementOf(each)) || keysToClaim(each, claimed, claimsOnce) === undefined,
+            isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each),
             recordKeys: claimed,
             orders: of("order"),
             openPayouts: of("payout")
@@ -127,22 +126,33 @@ export class ReportStore extends Context.Service<
   )
 }
 
+interface FoundRow {
+  readonly kind: "key" | "settlement" | "order" | "payout"
+  readonly name: string
+  /** Of a settlement: the cents with which it was reported first. */
+  readonly amount: bigint | null
+}
+
+const endToEndIdOf = (notification: AcquirerNotification): string | undefined =>
+  notification._tag === "charge.paid" ? notification.endToEndId : undefined
+
 const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
 
 const findKnown = statement(
   { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
-  SELECT 'key' AS kind, key AS name FROM acquirer_notifications
+  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount FROM acquirer_notifications
   WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
   UNION ALL
-  SELECT 'settlement', end_to_end_id FROM charge_settlements
-  WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND charge_id <> '${AWAITED}'
+  SELECT 'settlement', end_to_end_id, amount FROM charge_settlements
+  WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND connection_id = ${p.connectionId}
+    AND charge_id IS NOT NULL
   UNION ALL
-  SELECT 'order', id::text FROM acquirer_orders
+  SELECT 'order', id::text, NULL FROM acquirer_orders
   WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
-  SELECT 'payout', id::text FROM payouts
+  SELECT 'payout', id::text, NULL FROM payouts
   WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId} AND status || '' = 'processing'`
 )
 

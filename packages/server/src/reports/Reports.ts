@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout } from "../providers/Acquirer.ts"
-import { type AcquirerNotification, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, isEffect, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
 import { AcquirerNotifications } from "./AcquirerNotifications.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
@@ -54,8 +54,7 @@ export class Reports extends Context.Service<
 
       const applyOne = (notification: AcquirerNotification): Effect.Effect<Applied> =>
         Effect.matchCauseEffect(notifications.receive(notification), {
-          onSuccess: (outcome) =>
-            Effect.succeed({ effects: outcome === "ignored" || outcome === "unknown" ? 0 : 1, failures: 0 }),
+          onSuccess: (outcome) => Effect.succeed({ effects: isEffect(outcome) ? 1 : 0, failures: 0 }),
           onFailure: (cause) =>
             Effect.as(
               Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {

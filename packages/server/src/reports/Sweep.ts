@@ -128,7 +128,7 @@ export class Sweep extends Context.Service<
 
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
         const { connectionId, createdAtMs, isDeepDue, nowMs, sweptUntilMs } = due
-        const provider = yield* acquirer.of(connectionId)
+        const provider = yield* acquirer.providerFor(connectionId)
         const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
         const recent = yield* Effect.result(
           readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>

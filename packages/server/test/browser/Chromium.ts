@@ -3,7 +3,7 @@
  * address as `browserUrl`.
  *
  * Guarantees:
- * - Taken in this order: `CHROME_PATH`, an installed Chrome or Chromium, the one that `pnpm run runtimes:install` fetches.
+ * - Taken in this order: `CHROME_PATH`, an installed Chrome or Chromium, the one that `pnpm run runtimes:chromium` fetches.
  * - Tests download nothing. Without a browser they are skipped, with a line that says so; with `RUNTIMES=required` they
  *   fail.
  */
@@ -77,9 +77,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await launch()
   project.provide("browserUrl", server?.wsEndpoint() ?? "")
   if (server === undefined) {
-    if (process.env["RUNTIMES"] === "required") throw new Error("no Chrome or Chromium: pnpm run runtimes:install")
+    if (process.env["RUNTIMES"] === "required") throw new Error("no Chrome or Chromium: pnpm run runtimes:chromium")
     process.stderr.write(
-      "The dashboard is not tested: no Chrome or Chromium here. Set CHROME_PATH, or pnpm run runtimes:install\n"
+      "The dashboard is not tested: no Chrome or Chromium here. Set CHROME_PATH, or pnpm run runtimes:chromium\n"
     )
     return async () => {}
   }

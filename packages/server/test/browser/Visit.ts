@@ -20,8 +20,8 @@
  *
  * - Run with `vitest run --project browser packages/server/test/browser/X.test.ts`. All files share one Chromium.
  * - `inspect` opens a page in light and dark and at 360 px. It asserts that axe finds nothing, that the console has no error and
- *   that nothing is wider than the screen. Its pictures are in `.vitest/dashboard`, named `NAME-light.png`, `NAME-dark.png` and
- *   `NAME-narrow.png`; git ignores them.
+ *   that nothing is wider than the screen. With `PICTURES=1` its pictures are in `.vitest/dashboard`, named `NAME-light.png`,
+ *   `NAME-dark.png` and `NAME-narrow.png`; git ignores them.
  * - `pnpm run dashboard:pictures` compresses the pictures that the documents show into `docs/images` (`pictures.ts`).
  */
 import { assert } from "@effect/vitest"
@@ -37,6 +37,9 @@ const browserUrl = inject("browserUrl")
 
 /** False where the machine has no browser: the tests are skipped. */
 export const hasBrowser = browserUrl !== ""
+
+/** A picture takes longer than all that is tested of it. */
+const isPictured = process.env["PICTURES"] === "1"
 
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 360, height: 800 }
@@ -94,7 +97,7 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
   page.on("pageerror", (error) => faults.push(String(error)))
 
   const look = async (name: string) => {
-    await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+    if (isPictured) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
     assert.deepStrictEqual(await problemsOf(page), [], name)
   }
   const fill = async (button: string, values: Readonly<Record<string, string>> = {}) => {

@@ -14,7 +14,7 @@ const HEIGHTS = [1150, 1000, 860, 720]
 const QUALITIES = [0.8, 0.7, 0.6, 0.5, 0.4]
 
 const server = await launch()
-if (server === undefined) throw new Error("no Chrome or Chromium: pnpm run runtimes:install")
+if (server === undefined) throw new Error("no Chrome or Chromium: pnpm run runtimes:chromium")
 const browser = await chromium.connect(server.wsEndpoint())
 const page = await browser.newPage()
 mkdirSync(join(root, "docs/images"), { recursive: true })

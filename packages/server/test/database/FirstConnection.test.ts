@@ -63,6 +63,27 @@ describe("The first connection", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("refuses a pooler that drops settings, and names those", () =>
+    Effect.gen(function* () {
+      const url = yield* createDatabase()
+      const dropped = ["statement_timeout", "lock_timeout", "plan_cache_mode"]
+      const pooled = at(url, yield* listening(droppingSettings(url, dropped)))
+      const error = yield* Effect.flip(firstConnection(pooled))
+      assert.strictEqual(error._tag, "UnsupportedPooler")
+      for (const [setting, wanted] of Object.entries(sessionSettings)) {
+        const order = `ALTER ROLE CURRENT_USER SET ${setting} = '${wanted}';`
+        if (dropped.includes(setting)) assert.include(error.message, order)
+        else assert.notInclude(error.message, setting)
+      }
+      const owner = yield* PgConnection.make({ url })
+      const name = new URL(Redacted.value(url)).pathname.slice(1)
+      for (const [setting, wanted] of Object.entries(sessionSettings)) {
+        yield* owner.query(`ALTER DATABASE "${name}" SET ${setting} = '${wanted}'`, [], false)
+      }
+      assert.deepStrictEqual<unknown>(yield* firstConnection(pooled), sessionSettings)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("refuses a pooler that gives a session's server connection to others", () =>
     Effect.gen(function* () {
       const port = yield* listening(inTransactionMode)
@@ -136,6 +157,20 @@ const refusingSettings = (url: Redacted.Redacted<string>) => (socket: Net.Socket
     socket.pause()
     passedOn(url)(socket)
     socket.unshift(first)
+    socket.resume()
+  })
+}
+
+/** As PgBouncer with these in `ignore_startup_parameters`. */
+const droppingSettings = (url: Redacted.Redacted<string>, dropped: ReadonlyArray<string>) => (socket: Net.Socket) => {
+  socket.once("data", (first: Buffer) => {
+    // Its length, the version of the protocol, and names and values in turn.
+    const fields = first.toString("utf8", 8).split("\0").slice(0, -2)
+    const kept = fields.filter((_, index) => !dropped.includes(fields[index - (index % 2)]!))
+    const body = Buffer.concat([first.subarray(4, 8), ...kept.map(text), Buffer.alloc(1)])
+    socket.pause()
+    passedOn(url)(socket)
+    socket.unshift(Buffer.concat([int(4, body.length + 4), body]))
     socket.resume()
   })
 }

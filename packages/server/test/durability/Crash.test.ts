@@ -9,7 +9,7 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { once } from "node:events"
 import * as Http from "node:http"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually, type Receiver, receiver } from "../support/Receiver.ts"
 import { newKey } from "../support/TestService.ts"
@@ -152,7 +152,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
 
 /** A database, a data folder and settings for processes that share them. */
 const installation = Effect.gen(function* () {
-  const databaseUrl = yield* createDatabase()
+  const databaseUrl = yield* createMigratedDatabase
   const client = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
   return {
     sql: Context.get(client, SqlClient),

@@ -20,7 +20,7 @@ import { join } from "node:path"
 import { cuttingWire } from "../support/CuttingWire.ts"
 import { type Load, OPERATOR_TOKEN, startLoad, type Target } from "../support/Load.ts"
 import { randomFrom } from "../support/Model.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually, receiver } from "../support/Receiver.ts"
 
@@ -34,7 +34,7 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
     "a server that is killed at any moment, again and again, loses nothing",
     () =>
       Effect.gen(function* () {
-        const url = yield* createDatabase()
+        const url = yield* createMigratedDatabase
         const env = yield* environmentOf(url)
         let service = yield* startProcess(env)
         const target = targetOf(service)
@@ -83,7 +83,7 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
     "connections that are cut anywhere, in the midst of a commit too, lose nothing",
     () =>
       Effect.gen(function* () {
-        const url = yield* createDatabase()
+        const url = yield* createMigratedDatabase
         const wire = yield* cuttingWire(url, random)
         const service = yield* startProcess(yield* environmentOf(wire.url))
         const hooks = yield* receiver()
@@ -150,7 +150,7 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
     "a clock that steps hours ahead and back loses nothing and leaves nothing waiting for hours",
     () =>
       Effect.gen(function* () {
-        const url = yield* createDatabase()
+        const url = yield* createMigratedDatabase
         const hour = 3_600_000
         const stepsMs = Array.from({ length: rounds + 1 }, (_, index) =>
           index === rounds ? 0 : Math.round((index % 2 === 0 ? 1 : -1) * (1 + random() * 5) * hour)

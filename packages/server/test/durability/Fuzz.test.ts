@@ -16,7 +16,7 @@ import { exchange } from "./fuzz/Wire.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { type DeclaredRoute, operatorRoutes, paymentsRoutes } from "../support/Declared.ts"
 import { assertLedgerHolds } from "../support/Money.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { startProcess } from "../support/Process.ts"
 import { receiver } from "../support/Receiver.ts"
 import { clientOf, TestService } from "../support/TestService.ts"
@@ -44,7 +44,7 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
     "never a 500, never a hang, every answer in the contract's form and in %s",
     (document) =>
       Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
+        const databaseUrl = yield* createMigratedDatabase
         const service = yield* startProcess({
           DATABASE_URL: Redacted.value(databaseUrl),
           DATA_DIR: yield* temporaryFolder,

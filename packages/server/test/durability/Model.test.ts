@@ -5,21 +5,23 @@
  * `MODEL_HISTORIES=5000 vitest run …` does more of them, `MODEL_SEED=<seed>` one alone.
  */
 import { assert, layer } from "@effect/vitest"
-import type { Caller } from "@pix-payments/api/Security"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import type { Confirmed } from "../../src/accounts/Caller.ts"
 import type { AcquirerNotification } from "../../src/providers/AcquirerNotification.ts"
 import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import { SimulatorNotifications } from "../../src/reports/SimulatorNotifications.ts"
-import { ChargeOrders } from "../../src/payments/orders/ChargeOrders.ts"
-import { DefenseOrders } from "../../src/payments/orders/DefenseOrders.ts"
+import { Cancellations } from "../../src/payments/charges/Cancellations.ts"
+import { Defenses } from "../../src/payments/disputes/Defenses.ts"
+import { RefundOrders } from "../../src/payments/refunds/RefundOrders.ts"
 import { ChargeRecovery } from "../../src/payments/charges/ChargeRecovery.ts"
-import { Charges } from "../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../src/payments/charges/NewCharges.ts"
 import { DisputeStore } from "../../src/payments/disputes/DisputeStore.ts"
 import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
+import { NewPayouts } from "../../src/payments/payouts/creation/NewPayouts.ts"
 import { Payouts } from "../../src/payments/payouts/Payouts.ts"
 import { PayoutSubmission } from "../../src/payments/payouts/PayoutSubmission.ts"
 import { wrongStates } from "../support/ChargeStates.ts"
@@ -56,7 +58,7 @@ interface History {
   readonly random: Random
   readonly world: World
   readonly log: Array<string>
-  readonly callers: ReadonlyArray<Caller>
+  readonly callers: ReadonlyArray<Confirmed>
   readonly charges: Array<string>
   readonly settlements: Array<string>
   readonly payouts: Array<{ readonly id: string; readonly key: string }>
@@ -123,7 +125,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
         payout_duplicate_window: model.guarded ? 86_400 : 0
       })
       const application = yield* accounts.createApplication(account.id, "Loja")
-      const caller: Caller = {
+      const caller: Confirmed = {
+        _tag: "Confirmed",
         keyId: application.id,
         scopes: [],
         applicationId: application.id,
@@ -135,8 +138,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           onboardingStatus: account.onboarding_status,
           defaultExpiresInSeconds: account.default_expires_in,
           chargesPaused: false,
-          connectionId: null,
-          storedConnectionId: null
+          connectionId: null
         }
       }
       return caller
@@ -223,12 +225,12 @@ const createCharge = Effect.fnUntraced(function* (
   history: History,
   { account, amount, method, payer }: Extract<Command, { kind: "create-charge" }>
 ) {
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const caller = history.callers[account]!
   const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
   const made =
     method === "pix"
-      ? Effect.catchTag(charges.create(caller, newKey(), body), "StaleCaller", Effect.die)
+      ? charges.create(caller, newKey(), body)
       : charges.createForCheckout({ id: caller.applicationId, accountId: caller.account.id }, undefined, {
           ...body,
           method,
@@ -255,12 +257,12 @@ const createPayout = Effect.fnUntraced(function* (
   history: History,
   { account, amount, recipient, repeats }: Extract<Command, { kind: "create-payout" }>
 ) {
-  const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
   const repeated = repeats === undefined ? undefined : history.payouts[repeats]!
   const key = repeated?.key ?? newKey()
   const owner = repeats === undefined ? account : history.world.payouts[repeats]!.account
   const body = { amount, pix_key_type: "email", pix_key: recipients[recipient] }
-  return yield* answered(payouts.create(history.callers[owner]!, key, body), ({ payout, replayed }) => {
+  return yield* answered(newPayouts.create(history.callers[owner]!, key, body), ({ payout, replayed }) => {
     if (!replayed) history.payouts.push({ id: payout.id, key })
     else if (payout.id !== repeated?.id) return `replayed another payout`
     return replayed ? `replayed ${payout.status}` : payout.status
@@ -273,7 +275,11 @@ const notified = (notification: AcquirerNotification) =>
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
-): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | DefenseOrders | Payouts | SqlClient> => {
+): Effect.Effect<
+  string,
+  never,
+  SimulatorNotifications | Cancellations | RefundOrders | Defenses | Payouts | SqlClient
+> => {
   if (command.kind === "payout") {
     const { id: payoutId } = history.payouts[command.payout]!
     switch (command.action) {
@@ -297,9 +303,7 @@ const actOnce = (
       case "message":
         return notified({ _tag: "med.message", disputeId, text: "x" })
       case "defend":
-        return DefenseOrders.use(({ file }) =>
-          answered(file(disputeId, { text: "x", files: [] }), ({ status }) => status)
-        )
+        return Defenses.use(({ file }) => answered(file(disputeId, { text: "x", files: [] }), ({ status }) => status))
     }
   }
   const id = history.charges[command.charge]!
@@ -316,9 +320,9 @@ const actOnce = (
     case "return":
       return notified({ _tag: "charge.returned", txid, as: command.as })
     case "cancel":
-      return ChargeOrders.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
+      return Cancellations.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
     case "refund":
-      return ChargeOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
+      return RefundOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
     case "expire":
       // In one transaction: another one of the same charge would write the lifetime of an earlier end over its own.
       return SqlClient.use((sql) =>

@@ -6,14 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 
 const COUNT = 60
 const AMOUNT = 1000
 
-/** When a process is killed: after this many more orders, deferred notifications, or finished charges. */
+/** When a process is killed: after this many more orders, early returns and MEDs, or finished charges. */
 const kills: ReadonlyArray<{ readonly what: keyof typeof counts; readonly more: number }> = [
   { what: "orders", more: 1 + Math.floor(Math.random() * 6) },
   { what: "deferred", more: 1 + Math.floor(Math.random() * 4) },
@@ -58,7 +58,7 @@ const stepsOf = (index: number, id: string): ReadonlyArray<ReadonlyArray<Call>> 
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while money goes back", (it) => {
   it.effect("does what was ordered and reported once, and forgets nothing of it", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
       const env = {
         DATABASE_URL: Redacted.value(databaseUrl),
@@ -117,7 +117,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
       )
       yield* eventually(
         sql<{ count: bigint }>`SELECT (SELECT count(*) FROM acquirer_orders WHERE state = 'ordered')
-            + (SELECT count(*) FROM deferred_reports)
+            + (SELECT count(*) FROM early_reversals)
             + (SELECT count(*) FROM simulator_reports WHERE reported_at IS NULL) AS count`,
         ([row]) => row?.count === 0n
       )
@@ -175,11 +175,10 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
 const letLeasesRunOut = (sql: SqlClient) =>
   Effect.all([
     sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`,
-    sql`UPDATE deferred_reports SET due_at = now()`,
     sql`UPDATE simulator_reports SET due_at = now() WHERE reported_at IS NULL`
   ])
 
-/** Balances match states and orders; each order has its origin, each effect its key, each deferral its mark. */
+/** Balances match states and orders; each order has its origin, each effect its key, each early reversal its mark. */
 const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
   const wrong = yield* sql`
     SELECT c.id, c.status, o.kind, moved.* FROM charges c
@@ -216,7 +215,7 @@ const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
       AND NOT EXISTS (SELECT 1 FROM acquirer_orders o WHERE o.id = n.report_id AND o.state = 'done')`
   assert.deepStrictEqual(unnamed, [])
   const unmarked = yield* sql`SELECT c.id FROM charges c
-    WHERE c.has_deferred_reports <> EXISTS (SELECT 1 FROM deferred_reports d WHERE d.charge_id = c.id)`
+    WHERE c.has_early_reversals <> EXISTS (SELECT 1 FROM early_reversals e WHERE e.charge_id = c.id)`
   assert.deepStrictEqual(unmarked, [])
 })
 

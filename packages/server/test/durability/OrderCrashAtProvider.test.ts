@@ -16,7 +16,7 @@ import { someCharge } from "../support/ChargeRequests.ts"
 import { bodyOf, connectedAccount } from "../support/ConnectedProcess.ts"
 import type { Dispute } from "../support/Disputes.ts"
 import { OPERATOR_TOKEN } from "../support/Load.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 import { clientOf, newKey } from "../support/TestService.ts"
@@ -36,7 +36,7 @@ layer(Layer.empty, { excludeTestServices: true })(
       "BAL-9, BAL-12, OPR-75: has its partial refund, its defense with a file and its return of an exception finished once",
       () =>
         Effect.gen(function* () {
-          const databaseUrl = yield* createDatabase()
+          const databaseUrl = yield* createMigratedDatabase
           const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
           const env = {
             DATABASE_URL: Redacted.value(databaseUrl),

@@ -10,7 +10,7 @@ import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { once } from "node:events"
 import * as Net from "node:net"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
 
@@ -33,7 +33,7 @@ layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it
 
   it.effect("ERR-9: is answered with 503 while PostgreSQL is silent, and the service recovers", () =>
     Effect.gen(function* () {
-      const wire = yield* cuttable(yield* createDatabase())
+      const wire = yield* cuttable(yield* createMigratedDatabase)
       const service = yield* startService({ databaseUrl: wire.url, settings: { acquirerTimeoutMs: 500 } })
       const { key } = yield* service.makeCaller()
       yield* assertServes(service, key)

@@ -1,5 +1,5 @@
 /**
- * Partitions change, and what the release before needs of keys is dropped, while the service works. Each change is interrupted
+ * Partitions change while the service works. Each change is interrupted
  * between any two steps: the process ends, or only its connection.
  *
  * After each crash callers create, pay and pay out, receivers get their deliveries, earlier keys give the resources of before, and

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey } from "../support/TestService.ts"
@@ -32,7 +32,7 @@ const keyOf = (index: number) =>
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while payouts go out", (it) => {
   it.effect("OPR-35, PAY-6: makes no payout twice, leaves none behind, and loses no cent", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
       const env = {
         DATABASE_URL: Redacted.value(databaseUrl),

@@ -19,7 +19,7 @@ import { someCharge } from "../support/ChargeRequests.ts"
 import { bodyOf, connectedAccount } from "../support/ConnectedProcess.ts"
 import { operatorCredentials } from "../support/Connections.ts"
 import { OPERATOR_TOKEN } from "../support/Load.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 import { clientOf, newKey } from "../support/TestService.ts"
@@ -39,7 +39,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
   for (const { path, rail, request } of points) {
     it.effect(`OPR-75, PAY-6: at ${rail}, once ${request} and before the commit: it goes out once`, () =>
       Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
+        const databaseUrl = yield* createMigratedDatabase
         const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
         const env = {
           DATABASE_URL: Redacted.value(databaseUrl),

@@ -15,7 +15,7 @@ const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 const changesOf = (id: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
-      sql<{ stored: string; read: string }>`SELECT c.data AS stored, ${sql.literal(eventData("c"))} AS read
+      sql<{ stored: string; read: string }>`SELECT c.data AS stored, ${sql.literal(eventData)} AS read
         FROM changes c WHERE c.resource_id = ${id}::uuid ORDER BY c.sequence`,
       (rows) => rows.map(({ read, stored }) => ({ stored, data: eventJson(read) }))
     )

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { created } from "../support/ChargeRequests.ts"
 import { ended, eventsOf, type Reader, streamFrom } from "../support/EventStream.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { startProcess } from "../support/Process.ts"
 import { clientOf, TestService } from "../support/TestService.ts"
 
@@ -12,7 +12,7 @@ const token = "the operator's token of these tests"
 
 const environment = Effect.gen(function* () {
   return {
-    DATABASE_URL: Redacted.value(yield* createDatabase()),
+    DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
     DATA_DIR: yield* temporaryFolder,
     OPERATOR_TOKEN: token,
     DATABASE_CONNECTIONS: "4"

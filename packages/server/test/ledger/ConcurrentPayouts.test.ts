@@ -19,7 +19,7 @@ import {
   payoutReaching,
   somePayout
 } from "../support/Money.ts"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 import { type Call, type Fields, newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
 
@@ -148,7 +148,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
 layer(Layer.empty, { excludeTestServices: true })("Two services on one database", (it) => {
   it.effect("PAY-1, PAY-6: never spend the same cent, answer one key with one payout, and send each once", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const dataDir = yield* temporaryFolder
       const options = { databaseUrl, settings: { ...settings, dataDir } }
       const [first, second] = yield* Effect.all([startService(options), startService(options)], { concurrency: 2 })

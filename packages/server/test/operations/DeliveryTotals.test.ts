@@ -109,9 +109,9 @@ layer(service, { excludeTestServices: true })("Figures of deliveries", (it) => {
       const { databaseUrl, makeCaller } = yield* TestService
       const sql = yield* SqlClient
       const { accountId } = yield* makeCaller()
-      yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status, attempts_made,
+      yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status, attempts_made,
           created_at)
-        SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), ${accountId}::uuid, 'https://1.1.1.1/', 'https://1.1.1.1',
+        SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), ${accountId}::uuid, 'https://1.1.1.1/', 'https://1.1.1.1', text_digest('https://1.1.1.1'),
           'delivered', 1, now()
         FROM generate_series(1, 25000)`
       yield* sql`ANALYZE deliveries`

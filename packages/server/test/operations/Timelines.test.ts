@@ -189,10 +189,10 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
             [accountId]
           )
           yield* sql.unsafe(
-            `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status,
+            `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
                attempts_made, created_at)
              SELECT uuidv7(), uuidv7(), 'charge.pix.paid', ${owner}, $1::uuid,
-               'https://example.com/', 'https://example.com', 'failed', 10000, now() FROM generate_series(1, 2000) n`,
+               'https://example.com/', 'https://example.com', text_digest('https://example.com'), 'failed', 10000, now() FROM generate_series(1, 2000) n`,
             [accountId]
           )
           yield* sql.unsafe(

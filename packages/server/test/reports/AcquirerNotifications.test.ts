@@ -229,23 +229,4 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       yield* assertLedgerHolds
     })
   )
-
-  it.effect("a payment that a process of the release before commits is followed by it", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const sql = yield* SqlClient
-      const { accountId, key } = yield* makeCaller()
-      const { id } = yield* created(key, { amount: 1000 })
-      yield* simulated(`/charges/${id}/return`, { as: "refunded" }, 202)
-      // That release does not read deferred notifications.
-      yield* sql`UPDATE charges SET has_deferred_reports = false WHERE id = ${id}::uuid`
-      yield* simulated(`/charges/${id}/pay`)
-      yield* sql`UPDATE deferred_reports SET due_at = now() WHERE charge_id = ${id}::uuid`
-      yield* Effect.repeat(Effect.delay(retrieve(key, id), "20 millis"), {
-        until: ({ body }) => body.status === "refunded"
-      })
-      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
-      assert.deepStrictEqual(yield* sql`SELECT id FROM deferred_reports WHERE charge_id = ${id}::uuid`, [])
-    })
-  )
 })

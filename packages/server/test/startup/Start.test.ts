@@ -41,7 +41,18 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
           /^A setting is wrong: OPERATOR_TOKEN: is too easy to guess: about \d+ bits/
         ],
         [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],
-        [{ DATABASE_URL: "not a url" }, /^The service cannot start: .*DATABASE_URL/],
+        [
+          { DATABASE_URL: "not a url" },
+          /^A setting is wrong: DATABASE_URL: a URL of PostgreSQL begins with postgresql/
+        ],
+        [
+          { DATABASE_URL: "postgresql://x:hidden-password@one:5432,two:5432/x" },
+          /^A setting is wrong: DATABASE_URL: it names several hosts. Name one that leads to the primary/
+        ],
+        [
+          { MIGRATIONS_DATABASE_URL: `${env.DATABASE_URL}?sslmode=require&sslrootcert=/ca.pem` },
+          /^A setting is wrong: MIGRATIONS_DATABASE_URL: .* not understood: sslrootcert. .*NODE_EXTRA_CA_CERTS/
+        ],
         [
           { DATABASE_URL: env.DATABASE_URL.replace(/:[^:@]+@/, ":hidden-password@") },
           /^The service cannot start: .*(connect|reach|password)/i

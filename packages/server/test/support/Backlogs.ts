@@ -16,7 +16,6 @@ export const queueTables = [
   "simulator_reports",
   "charge_recoveries",
   "acquirer_orders",
-  "deferred_reports",
   "outbox"
 ]
 
@@ -52,10 +51,8 @@ export const fillQueues = Effect.fnUntraced(function* (sql: SqlClient, accounts:
   )
   yield* insert(
     "acquirer_orders",
-    "id, kind, charge_id, account_id, amount, pending, state, ask_at, due_at, created_at",
-    `uuidv7(), (ARRAY['refund', 'cancel', 'return', 'defend'])[1 + n % 4], uuidv7(), account_id, 1, 0, 'ordered',
-      CASE WHEN n % 3 > 0 THEN due END, CASE WHEN n % 3 = 0 THEN due END, due`
+    "id, kind, charge_id, account_id, amount, pending, state, ask_at, created_at",
+    `uuidv7(), (ARRAY['refund', 'cancel', 'return', 'defend'])[1 + n % 4], uuidv7(), account_id, 1, 0, 'ordered', due, due`
   )
-  yield* insert("deferred_reports", "charge_id, id, report, due_at", "uuidv7(), uuidv7(), '{}', due")
   yield* insert("outbox", "account_id, change_id, endpoints_version", "account_id, uuidv7(), 1")
 })

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSettled, lifetimeIn, listedStateOf } from "../../src/payments/charges/ChargeStates.ts"
+import { connectionIn } from "../../src/payments/charges/Settlements.ts"
 
 /** Stores the states of all charges again. */
 export const storeStates = Effect.gen(function* () {
@@ -9,8 +10,9 @@ export const storeStates = Effect.gen(function* () {
   // The service may create charges meanwhile.
   const statements = [
     "LOCK TABLE charges IN SHARE ROW EXCLUSIVE MODE",
-    `INSERT INTO charge_settlements (end_to_end_id, charge_id)
-      SELECT end_to_end_id, id FROM charges WHERE end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`,
+    `INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount)
+      SELECT end_to_end_id, ${connectionIn("charges")}::uuid, id, amount FROM charges
+      WHERE end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`,
     "DELETE FROM charge_states",
     `INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
       SELECT account_id, ${listedStateOf("status")}, ${lifetimeIn("status")}, id FROM charges

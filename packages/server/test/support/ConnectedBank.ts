@@ -132,7 +132,7 @@ export interface CallbackAnswer {
   readonly body: string
 }
 
-/** Posts a callback as somebody does who has this certificate, or none. */
+/** Posts a callback as somebody does who has this certificate, or none. A list of texts is sent as chunks, without an end. */
 export const post = (
   url: string,
   body: unknown,
@@ -158,6 +158,8 @@ export const post = (
         )
       }
     )
+    // Of a refusal before the end of the body, the answer counts.
     request.on("error", (error) => resume(Effect.die(error)))
-    request.end(typeof body === "string" ? body : JSON.stringify(body))
+    if (Array.isArray(body)) for (const chunk of body) request.write(chunk)
+    else request.end(typeof body === "string" ? body : JSON.stringify(body))
   })

@@ -8,7 +8,7 @@ import * as Telemetry from "../../src/base/observability/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/base/Settings.ts"
 import { DatabaseLocation } from "../../src/database/Database.ts"
-import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
+import { createMigratedDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 /** `acquirer` wraps the service's. */
 export const domainServicesLayer = (
@@ -26,7 +26,7 @@ export const domainServicesLayer = (
   )
   const database = Layer.effect(
     DatabaseLocation,
-    Effect.map(createDatabase(), (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
+    Effect.map(createMigratedDatabase, (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
   )
   return SimulatorNotifications.layer.pipe(
     Layer.provideMerge(Service.deciders),

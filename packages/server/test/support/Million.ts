@@ -2,6 +2,7 @@
  * A million rows, in the worst shape for a scan: the rows that lists look for are the oldest,
  * behind all that they do not.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSettled, lifetimeIn } from "../../src/payments/charges/ChargeStates.ts"
@@ -111,8 +112,8 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
   )
   // What triggers would have stored.
   yield* insert(
-    `INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-     SELECT c.end_to_end_id, c.id, CASE WHEN c.status = 'paid' AND c.origin = 'api' THEN c.account_id END
+    `INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+     SELECT c.end_to_end_id, coalesce(c.connection_id, '${SIMULATOR_CONNECTION}'), c.id, c.amount, CASE WHEN c.status = 'paid' AND c.origin = 'api' THEN c.account_id END
      FROM ${tenant} JOIN charges c USING (account_id)
      WHERE c.end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`
   )
@@ -132,12 +133,12 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
      ) s`
   )
   yield* insert(
-    `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status,
+    `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, status,
        attempts_made, due_at, created_at)
      SELECT ${idOf("deliveries", "at")}, ${idOf("changes", "at")},
        CASE WHEN n % 5 = 1 AND n <= ${FEW} THEN 'dispute.pix.lost' ELSE 'charge.pix.paid' END,
        ${idOf("charges", "at")}, account_id, CASE WHEN n % 4 > 0 THEN endpoint_id END, 'https://example.com/',
-       'https://example.com', s.status, 1,
+       'https://example.com', text_digest('https://example.com'), s.status, 1,
        CASE WHEN s.status IN ('scheduled', 'delivering') THEN now() + interval '1 day' END, at
      FROM ${rows("deliveries")} CROSS JOIN LATERAL (
        SELECT ${few(["scheduled", "delivering", "failed", "canceled", "failed"], "'delivered'")} AS status

@@ -184,7 +184,7 @@ export const eventsOf = (resourceId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
       sql<{ kind: string; actions: ReadonlyArray<string>; sequence: number; data: string; created_at: Date }>`
-        SELECT kind, actions, sequence, ${sql.literal(eventData("c"))} AS data, created_at FROM changes c
+        SELECT kind, actions, sequence, ${sql.literal(eventData)} AS data, created_at FROM changes c
         WHERE resource_id = ${resourceId}::uuid ORDER BY sequence, id`,
       (rows) =>
         rows.flatMap(({ actions, created_at, data, kind, sequence }) =>

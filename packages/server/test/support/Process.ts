@@ -94,6 +94,8 @@ const spawned = (
       const child = spawn(process.execPath, [...nodeOptions, resolve(programs, `${program}.js`), ...args], {
         env: {
           PATH: process.env["PATH"],
+          // As `npm start` does.
+          NODE_COMPILE_CACHE: join(import.meta.dirname, "../../../../node_modules/.cache/node-compile"),
           PORT: "0",
           OPERATOR_PORT: "0",
           SHUTDOWN_DELAY_MS: "0",

@@ -10,7 +10,8 @@ export const gauge = (name: string) =>
   Effect.flatMap(TestService, ({ operate }) =>
     Effect.map(operate("GET", "/metrics"), ({ text }) => {
       const line = text.split("\n").find((each) => each.startsWith(`pix_payments_${name} `))
-      return Number(line?.split(" ").at(-1))
+      // A counter appears as it counts.
+      return Number(line?.split(" ").at(-1) ?? (name.includes("_total{") ? 0 : Number.NaN))
     })
   )
 

@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createDatabase } from "./Postgres.ts"
+import { createMigratedDatabase } from "./Postgres.ts"
 import { TestService, type TestServiceOptions } from "./TestService.ts"
 
 /** One key, for several services on one database. */
@@ -15,7 +15,7 @@ export const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toStrin
 
 /** The client of its owner, and what runs services on it. */
 export const stoppable = Effect.fnUntraced(function* (settings: TestServiceOptions["settings"]) {
-  const databaseUrl = yield* createDatabase()
+  const databaseUrl = yield* createMigratedDatabase
   const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
   const service = TestService.layer({ databaseUrl, settings: { ...settings, secretsKeys } })
   return {

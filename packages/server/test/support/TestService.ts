@@ -29,7 +29,7 @@ import * as Telemetry from "../../src/base/observability/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/base/Settings.ts"
 import { DatabaseLocation } from "../../src/database/Database.ts"
-import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
+import { createMigratedDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 export interface CallOptions {
   /** Goes into `x-api-key`. */
@@ -107,6 +107,8 @@ export class TestService extends Context.Service<
           ...defaults,
           dataDir,
           operatorToken: Option.some(Redacted.make(newKey())),
+          // Each opens caches and plans of its own in PostgreSQL.
+          databaseConnections: 8,
           ...options.settings
         })
       })
@@ -122,8 +124,9 @@ export class TestService extends Context.Service<
     )
     const database = Layer.effect(
       DatabaseLocation,
-      Effect.map(options.databaseUrl === undefined ? createDatabase() : Effect.succeed(options.databaseUrl), (url) =>
-        DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined })
+      Effect.map(
+        options.databaseUrl === undefined ? createMigratedDatabase : Effect.succeed(options.databaseUrl),
+        (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined })
       )
     )
     const owner = Layer.unwrap(

@@ -50,6 +50,12 @@ export interface Batch<A, B> {
   readonly onLocked: (call: Call<A, B>) => void
 }
 
+/** Runs a batch. `onEnd` is called before its callers continue. */
+export type Start<A, B> = (
+  batch: Batch<A, B>,
+  on: { readonly onSlow?: () => void; readonly onTimeout: () => void; readonly onEnd: () => void }
+) => void
+
 export const makeBatch = <A, B>(
   calls: ReadonlyArray<Call<A, B>>,
   lockMode: LockMode,

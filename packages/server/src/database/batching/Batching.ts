@@ -7,22 +7,24 @@
  *   `MAX_DETACHED` are.
  * - The next batch starts before the callers of the previous one continue.
  * - When more calls wait than fit, accounts take turns. The calls of one account keep their order.
- * - Calls of a locked account wait in statements of their own, in order. Other accounts do not wait for the lock.
+ * - Calls of a locked account wait in statements of their own, in order (`LockWaits.ts`). Other accounts do not wait for the lock.
  * - A call whose caller left is still done. Every caller is answered by the deadline; a write then runs to its end.
  * - Failures are retried as `Batch.ts` says.
  * - Beyond `maxWaiting` calls, and while the running batch is past its deadline, a call fails with `Unavailable` at once.
  *
  * Why: docs/decisions/0001-batched-writes.md. Nobody outside the stores knows of batches.
  */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { answer, type Batch, type Call, execute, makeBatch, type Run } from "./Batch.ts"
+import { answer, type Batch, type Call, execute, makeBatch, type Run, type Start } from "./Batch.ts"
+import { makeLockWaits } from "./LockWaits.ts"
 import { LOCKED, type LockMode } from "../statements/LockMode.ts"
 import { takeRoundRobin } from "./RoundRobin.ts"
 import { abandon } from "../RunToCompletion.ts"
-import { DATABASE_TIMEOUT_MS, Unavailable } from "../Unavailable.ts"
+import { Unavailable } from "../Unavailable.ts"
 import { withWriteSlot } from "../WriteSlots.ts"
 
 export interface Options<A, B> {
@@ -44,48 +46,25 @@ export interface Options<A, B> {
 /** Returns the function that does one member. Batches run with the services of the caller of `make`. */
 export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) => Effect.Effect<B, Unavailable>> =>
   Effect.map(Effect.context(), (context) => {
-    const runFork = Effect.runForkWith(context)
     const maxWaiting = options.maxWaiting ?? 10_000
     const accountOf = ({ member }: Call<A, B>) => options.accountOf?.(member) ?? ""
     const { sizeOf } = options
     const sizeOfCall = sizeOf === undefined ? undefined : ({ member }: Call<A, B>) => sizeOf(member)
+    const start = starter(options, context)
+    const lockWaits = makeLockWaits(start, accountOf, options.maxBatch)
     let waiting: Array<Call<A, B>> = []
     /** The batch that the next one waits for. */
     let current: Batch<A, B> | undefined
     let isFlushScheduled = false
     let detached = 0
-    const lockedAccounts = new Map<string, LockedAccount<A, B>>()
-    let runningLockWaits = 0
-    let waitingForLocks = 0
-
-    /** Runs a batch; `onEnd` is called before its callers continue. */
-    const start = (batch: Batch<A, B>, on: { onSlow?: () => void; onTimeout: () => void; onEnd: () => void }): void => {
-      const executed = Effect.suspend(() => execute(batch, options.run, options.writes ?? options.reads))
-      const slotted = options.writes === undefined ? undefined : withWriteSlot(options.writes, executed)
-      const fiber = runFork(slotted?.effect ?? executed)
-      batch.deadline.start(on.onSlow, () => {
-        batch.hasTimedOut = true
-        answer(batch.calls, new Unavailable({ reason: "too-slow" }))
-        on.onTimeout()
-        if (options.writes === undefined) fiber.interruptUnsafe()
-        else runFork(abandon(options.writes, fiber, slotted?.hasStarted() === true))
-      })
-      fiber.addObserver((exit) => {
-        batch.deadline.clear()
-        on.onEnd()
-        for (const [call, result] of batch.results) answer([call], result)
-        // A defect of this module: calls without an answer fail with it.
-        if (Exit.isFailure(exit)) answer(batch.calls, Effect.failCause(exit.cause))
-      })
-    }
 
     const flush = (): void => {
       isFlushScheduled = false
       const { rest, taken } = takeRoundRobin(waiting, options.maxBatch, accountOf, sizeOfCall)
       waiting = rest
-      const calls = lockedAccounts.size === 0 ? taken : taken.filter((call) => !queuedBehindLock(call))
+      const calls = taken.filter((call) => !lockWaits.queueBehind(call))
       if (calls.length === 0) return next()
-      const batch = makeBatch(calls, "skip", waitForLock)
+      const batch = makeBatch(calls, "skip", lockWaits.add)
       current = batch
       start(batch, {
         onSlow: () => {
@@ -117,68 +96,10 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
       if (current === undefined && !isFlushScheduled && waiting.length > 0) flush()
     }
 
-    /** Queues a call behind those of its account that wait for a lock; false where there are none. */
-    const queuedBehindLock = (call: Call<A, B>): boolean => {
-      const account = lockedAccounts.get(accountOf(call))
-      if (account === undefined) return false
-      if (account.running?.hasTimedOut === true) {
-        answer([call], new Unavailable({ reason: "too-slow" }))
-      } else {
-        account.waiting.push(call)
-        waitingForLocks++
-      }
-      return true
-    }
-
-    const waitForLock = (call: Call<A, B>): void => {
-      if (queuedBehindLock(call)) return
-      const id = accountOf(call)
-      const account: LockedAccount<A, B> = { waiting: [call], running: undefined, timer: undefined }
-      waitingForLocks++
-      lockedAccounts.set(id, account)
-      // A microtask later, so that the later calls of the account in this batch are included.
-      queueMicrotask(() => startLockWait(id, account))
-    }
-
-    const startLockWait = (id: string, account: LockedAccount<A, B>): void => {
-      if (account.running !== undefined || account.waiting.length === 0) return
-      if (runningLockWaits >= MAX_LOCK_WAITS) {
-        account.timer ??= setTimeout(() => timeOut(id, account), DATABASE_TIMEOUT_MS)
-        return
-      }
-      clearTimeout(account.timer)
-      account.timer = undefined
-      runningLockWaits++
-      const calls = account.waiting.splice(0, options.maxBatch)
-      waitingForLocks -= calls.length
-      const unexpected = Effect.die(new Error("a batch that waits for its lock must not answer LOCKED"))
-      const batch = makeBatch(calls, "wait", (call) => answer([call], unexpected))
-      account.running = batch
-      start(batch, {
-        onTimeout: () => timeOut(id, account),
-        onEnd: () => {
-          account.running = undefined
-          runningLockWaits--
-          lockedAccounts.delete(id)
-          // To the end of the line.
-          if (account.waiting.length > 0) lockedAccounts.set(id, account)
-          for (const [otherId, other] of lockedAccounts) startLockWait(otherId, other)
-        }
-      })
-    }
-
-    const timeOut = (id: string, account: LockedAccount<A, B>): void => {
-      account.timer = undefined
-      const calls = account.waiting.splice(0)
-      waitingForLocks -= calls.length
-      if (account.running === undefined) lockedAccounts.delete(id)
-      answer(calls, new Unavailable({ reason: "too-slow" }))
-    }
-
     return (member) =>
       Effect.callback((resume) => {
         const hasTimedOut = current?.hasTimedOut === true
-        if (hasTimedOut || waiting.length + waitingForLocks >= maxWaiting) {
+        if (hasTimedOut || waiting.length + lockWaits.count() >= maxWaiting) {
           resume(new Unavailable({ reason: hasTimedOut ? "too-slow" : "queue-full" }))
           return
         }
@@ -193,15 +114,28 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
 /** Maximum slow batches of a store that run beside the current one. */
 const MAX_DETACHED = 1
 
-/** Maximum accounts of a store whose locks are waited for at once. */
-const MAX_LOCK_WAITS = 4
-
-/** The calls of an account that another transaction has locked. */
-interface LockedAccount<A, B> {
-  readonly waiting: Array<Call<A, B>>
-  running: Batch<A, B> | undefined
-  /** Ends the wait while none of its statements runs. */
-  timer: NodeJS.Timeout | undefined
+/** Returns the function that runs a batch, and ends it at its deadline. */
+const starter = <A, B>({ reads, run, writes }: Options<A, B>, context: Context.Context<never>): Start<A, B> => {
+  const runFork = Effect.runForkWith(context)
+  return (batch, { onEnd, onSlow, onTimeout }) => {
+    const executed = Effect.suspend(() => execute(batch, run, writes ?? reads))
+    const slotted = writes === undefined ? undefined : withWriteSlot(writes, executed)
+    const fiber = runFork(slotted?.effect ?? executed)
+    batch.deadline.start(onSlow, () => {
+      batch.hasTimedOut = true
+      answer(batch.calls, new Unavailable({ reason: "too-slow" }))
+      onTimeout()
+      if (writes === undefined) fiber.interruptUnsafe()
+      else runFork(abandon(writes, fiber, slotted?.hasStarted() === true))
+    })
+    fiber.addObserver((exit) => {
+      batch.deadline.clear()
+      onEnd()
+      for (const [call, result] of batch.results) answer([call], result)
+      // A defect of this module: calls without an answer fail with it.
+      if (Exit.isFailure(exit)) answer(batch.calls, Effect.failCause(exit.cause))
+    })
+  }
 }
 
 /**

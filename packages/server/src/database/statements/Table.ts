@@ -20,6 +20,10 @@ export interface Table<C extends Columns> {
   ) => Part<ReadonlyArray<InputOf<Pick<C, Fields[number]> & Extra>>, string>
   /** All fields, in order. */
   readonly fields: ReadonlyArray<keyof C & string>
+  /** All other fields, in order. */
+  readonly fieldsExcept: <const Field extends keyof C & string>(
+    ...fields: ReadonlyArray<Field>
+  ) => ReadonlyArray<Exclude<keyof C & string, Field>>
   /** The column names of some fields, separated by commas. */
   readonly names: (fields: ReadonlyArray<keyof C & string>) => string
 }
@@ -47,6 +51,12 @@ export const table = <const C extends Columns>(columns: C): Table<C> => {
         ...(extra as Extra)
       }),
     fields: Object.keys(columns),
+    fieldsExcept: <const Field extends keyof C & string>(...fields: ReadonlyArray<Field>) => {
+      const excepted: ReadonlyArray<string> = fields
+      return Object.keys(columns).filter(
+        (field): field is Exclude<keyof C & string, Field> => !excepted.includes(field)
+      )
+    },
     names: (fields) => fields.map(nameOf).join(", ")
   }
 }

@@ -113,8 +113,9 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
     requestId: string
   ) => {
     bodies.read(request, {
-      onDone: (text) => {
-        if (text !== undefined) return run(connection, text, response, requestId)
+      onDone: (body) => {
+        // What a provider reports is read in any case: texts of people may be in another character set.
+        if (body !== undefined) return run(connection, body.toString("utf8"), response, requestId)
         response.shouldKeepAlive = false
         metrics.callback(connection.id, "unknown")
         send(response, requestId, TOO_LARGE)

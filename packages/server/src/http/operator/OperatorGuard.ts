@@ -2,6 +2,7 @@
  * Authenticates a request to `/operator/v1` and checks what its operator may do.
  *
  * Guarantees:
+ * - A body is not waited for without a token or session that is accepted; both are checked again once it has arrived.
  * - Checks run in this order: token or session, body size, role, account, idempotency key, query. A use of the
  *   installation's token is recorded after the first.
  * - An operator has its share of the listener's slots, as an account has of the public one's (`InFlight`).
@@ -33,7 +34,7 @@ import { SignIns } from "../../operators/SignIns.ts"
 import { LimitedTo } from "../../database/statements/Paging.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, type WireError } from "../pipeline/Answer.ts"
-import type { Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
+import type { Guard, Operation, ReadRequest, Route, Unread } from "../pipeline/CompiledApi.ts"
 import { headerOf } from "../pipeline/HttpServer.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { shareOf } from "./OperatorHandlers.ts"
@@ -79,11 +80,11 @@ export const make = Effect.gen(function* () {
     )
 
   /** Runs `then` with the operator of the request's credential. */
-  const authenticated = (
-    { credentials, info }: Request,
+  const authenticated = <A extends Answer | undefined>(
+    { credentials, info }: Unread<OperatorCredentials>,
     hasBody: boolean,
-    then: (operator: Operator) => Answered
-  ): Answered => {
+    then: (operator: Operator) => Effect.Effect<A, WireError | Unavailable>
+  ): Effect.Effect<A | Answer, WireError | Unavailable> => {
     const { connection, secret, token } = credentials
     info.address = connection.address
     const isToken = token !== undefined && token !== ""
@@ -95,14 +96,17 @@ export const make = Effect.gen(function* () {
     const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
       ? ofToken(credential)
       : sessions.authenticate(credential)
-    return Effect.flatMap(signIns.attempt(connection.address, authenticate), (signIn): Answered => {
-      if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
-      return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
-    })
+    return Effect.flatMap(
+      signIns.attempt(connection.address, authenticate),
+      (signIn): Effect.Effect<A | Answer, WireError | Unavailable> => {
+        if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
+        return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
+      }
+    )
   }
 
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
-    const { endpoint, headerRefusal, run, takesBody } = operation
+    const { decode, endpoint, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
     const {
       accounts,
@@ -159,12 +163,13 @@ export const make = Effect.gen(function* () {
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),
           Effect.andThen(inAccounts(operator, request)),
           Effect.andThen(
-            Effect.suspend(() => {
-              const refusal = headerRefusal(request)
-              if (refusal !== undefined) return Effect.fail(refusal)
-              const answering = Effect.catchTag(run(request, operator, false), "StaleCaller", Effect.die)
-              return withPersonalData(answering, operator, request)
-            })
+            Effect.suspend(() =>
+              withPersonalData(
+                Effect.flatMap(decode(request), (query) => run(request, query, operator)),
+                operator,
+                request
+              )
+            )
           ),
           Effect.provideService(CurrentOperator, operator),
           Effect.provideService(CurrentRequest, request.info),
@@ -176,7 +181,7 @@ export const make = Effect.gen(function* () {
 
   /** An operation that needs no credential: a sign-in. */
   const open =
-    ({ run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
+    ({ decode, run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
     (request) => {
       const { connection, isJson } = request.credentials
       const { fetchSite } = connection
@@ -185,8 +190,7 @@ export const make = Effect.gen(function* () {
       if (takesBody && (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin"))) {
         return Effect.fail(new Forbidden({}))
       }
-      return run(request, nobody, false).pipe(
-        Effect.catchTag("StaleCaller", Effect.die),
+      return Effect.flatMap(decode(request), (query) => run(request, query, nobody)).pipe(
         Effect.provideService(CurrentOperator, nobody),
         Effect.provideService(CurrentRequest, request.info),
         Effect.provideService(CurrentConnection, connection)
@@ -202,6 +206,14 @@ export const make = Effect.gen(function* () {
       connection: connectionOf(request)
     }),
     accountOf: () => undefined,
+    beforeBody: (endpoint, request) =>
+      endpoint.middlewares.has(OperatorAuthentication)
+        ? // After a turn of the event loop, in which a small body arrives: its connection is then kept.
+          Effect.andThen(
+            Effect.yieldNow,
+            authenticated(request, false, () => Effect.undefined)
+          )
+        : undefined,
     protect
   }
   return guard

@@ -1,9 +1,12 @@
 /**
  * The operator listener: `/operator/v1`, its OpenAPI document, health and metrics.
  *
- * Guarantees: a request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, except health probes.
+ * Guarantees:
+ * - A request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, except health probes and metrics. A host in the
+ *   request line counts as one in `Host`.
+ * - An unknown query parameter is refused, except in the callback of the identity provider.
  *
- * Rules: OPR-1, OPR-7, OPR-8.
+ * Rules: OPR-1, OPR-7, OPR-8, OPR-211.
  */
 import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
@@ -122,7 +125,7 @@ export const layer = Layer.effectDiscard(
       name: "operator",
       host: operatorHost,
       port: operatorPort,
-      routes: compile(OperatorApi, handlers, guard),
+      routes: compile(OperatorApi, handlers, guard, ({ identifier }) => identifier !== "finishOidc"),
       guard,
       pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
       probes: [...(yield* healthProbes), metricsProbe],
@@ -143,10 +146,14 @@ const document = page("/operator/openapi.json", async () => ({
 /** Refuses requests for another host: DNS rebinding leads a browser here from a foreign page. */
 const misdirected =
   (hosts: ReadonlySet<string>) =>
-  ({ headers: { host } }: IncomingMessage, path: string): Answer | undefined => {
-    // Health probes come by address, or without a host.
-    if (path === "/health/live" || path === "/health/ready") return undefined
+  ({ headers: { host }, url = "/" }: IncomingMessage, path: string): Answer | undefined => {
+    // Probes come by address, or without a host.
+    if (probedPaths.has(path)) return undefined
     if (host === undefined || host === "") return codeAnswer("VALIDATION_ERROR", { details: ["Host"] })
-    const name = hostnameOf(host)
-    return name !== undefined && hosts.has(name) ? undefined : codeAnswer("MISDIRECTED_REQUEST")
+    const [, authority = host] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? []
+    const isServed = [host, authority].every((named) => hosts.has(hostnameOf(named) ?? ""))
+    return isServed ? undefined : codeAnswer("MISDIRECTED_REQUEST")
   }
+
+/** They say nothing of a tenant. */
+const probedPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready", "/metrics"])

@@ -11,7 +11,7 @@
 import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import { refusalOf as refusalOfFields, UnreadableBody, violationsOf } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,7 +20,6 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
 import type { IncomingMessage } from "node:http"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
 import type { RequestInfo } from "../../base/observability/RequestContext.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Answer, WireError } from "./Answer.ts"
@@ -28,14 +27,12 @@ import type { Answer, WireError } from "./Answer.ts"
 /** What a handler receives. */
 export interface Call<Caller, Params, Query, Key> {
   readonly caller: Caller
-  /** True where `caller` comes from the cache and the statement has to revalidate it (`revalidating` handlers only). */
-  readonly isCached: boolean
   readonly params: Params
   readonly query: Query
   /** A string where the endpoint requires one. */
   readonly idempotencyKey: Key
   readonly lastEventId: string | undefined
-  /** The parsed body; `undefined` without a body or where it is not JSON. */
+  /** The parsed body; `undefined` without a body or where it is not JSON; `UnreadableBody` where it is not text. */
   readonly body: unknown
 }
 
@@ -55,25 +52,23 @@ type CallOf<Endpoint, Caller> = Call<
   KeyOf<Endpoint>
 >
 
-type HandlerOf<Endpoint, Caller, R> =
-  | ((
-      call: CallOf<Endpoint, Caller>
-    ) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>)
-  | Revalidating<CallOf<Endpoint, Caller>, BodyOf<Endpoint>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
+type HandlerOf<Endpoint, Caller, R, Cached> =
+  | HandlerFor<Endpoint, Caller, R>
+  /** A handler that accepts a cached caller too. */
+  | { readonly revalidating: HandlerFor<Endpoint, Caller | Cached, R> }
 
-/** A handler that accepts a cached caller. It fails with `StaleCaller` where its statement finds that it changed. */
-export interface Revalidating<C, Body, E, R> {
-  readonly revalidating: (call: C) => Effect.Effect<Answer<Body>, E | StaleCaller, R>
-}
+type HandlerFor<Endpoint, Caller, R> = (
+  call: CallOf<Endpoint, Caller>
+) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
 
 /** The handlers of one group. `R` is what the guard provides. */
-export type GroupHandlers<Group, Caller, R = never> = {
-  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R>
+export type GroupHandlers<Group, Caller, R = never, Cached = never> = {
+  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R, Cached>
 }
 
 /** The handlers of all groups of an API. */
-export type Handlers<Groups, Caller, R = never> = {
-  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R>
+export type Handlers<Groups, Caller, R = never, Cached = never> = {
+  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R, Cached>
 }
 
 /** A request after its body was read. */
@@ -85,9 +80,15 @@ export interface ReadRequest<Credentials> {
   /** The query string, without its question mark. */
   readonly search: string
   /** `undefined` where the body was too large. */
-  readonly body: string | undefined
+  readonly body: string | UnreadableBody | undefined
   readonly info: RequestInfo
 }
+
+/** A request whose body has not arrived. */
+export type Unread<Credentials> = Pick<ReadRequest<Credentials>, "credentials" | "info">
+
+/** Ends without an answer where the sender of a body is known. */
+export type Authentication = Effect.Effect<Answer | undefined, WireError | Unavailable>
 
 /** Called with the caller's account once it is known. False where the account's share of the listener is used up. */
 export type Admit = (accountId: string | undefined) => boolean
@@ -100,47 +101,62 @@ export interface Route<Credentials> {
   readonly takesBody: boolean
   /** Undefined is the listener's. */
   readonly maxBodyBytes: number | undefined
+  readonly beforeBody: (request: Unread<Credentials>) => Authentication | undefined
   readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
 /** One operation, as a guard sees it. */
-export interface Operation<Credentials, Caller, R> {
+export interface Operation<Credentials, Caller, R, Cached = never> {
   readonly endpoint: HttpApiEndpoint.Top
   readonly takesBody: boolean
-  readonly isRevalidating: boolean
-  /** The error of the headers, if any. */
-  readonly headerRefusal: (request: ReadRequest<Credentials>) => WireError | undefined
-  readonly run: (
-    request: ReadRequest<Credentials>,
-    caller: Caller,
-    isCached: boolean
-  ) => Effect.Effect<Answer, WireError | StaleCaller | Unavailable, R>
+  /** Checks the headers, then the query, which it returns. */
+  readonly decode: (request: ReadRequest<Credentials>) => Exit.Exit<unknown, WireError>
+  readonly run: RunFor<Credentials, Caller, R>
+  /** The same where the handler accepts a cached caller. */
+  readonly runCached: RunFor<Credentials, Cached, R> | undefined
 }
 
+/** Runs an operation. `query` is what `decode` returned. */
+type RunFor<Credentials, Caller, R> = (
+  request: ReadRequest<Credentials>,
+  query: unknown,
+  caller: Caller
+) => Effect.Effect<Answer, WireError | Unavailable, R>
+
 /** Who may call: authentication and everything else that is checked before an operation runs. */
-export interface Guard<Credentials, Caller, R> {
+export interface Guard<Credentials, Caller, R, Cached = never> {
   /** Reads the credentials of a request, without I/O. */
   readonly credentialsOf: (request: IncomingMessage) => Credentials
   /** The account that a request most probably comes from, for its share of the listener. */
   readonly accountOf: (credentials: Credentials) => string | undefined
-  readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
+  /** Refuses a body of an unknown sender before it is read; `undefined` where there is nothing to find out. */
+  readonly beforeBody: (endpoint: HttpApiEndpoint.Top, request: Unread<Credentials>) => Authentication | undefined
+  readonly protect: (operation: Operation<Credentials, Caller, R, Cached>) => Route<Credentials>["answer"]
 }
 
-/** Compiles every route of the declaration. */
-export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
+/** Compiles every route of the declaration. `refusesUnknownQuery` says where a query has declared parameters only. */
+export const compile = <
+  Id extends string,
+  Groups extends HttpApiGroup.Constraint,
+  Credentials,
+  Caller,
+  R,
+  Cached = never
+>(
   api: HttpApi.HttpApi<Id, Groups>,
-  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
-  guard: Guard<Credentials, Caller, R>
+  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R, Cached>,
+  guard: Guard<Credentials, Caller, R, Cached>,
+  refusesUnknownQuery: (endpoint: HttpApiEndpoint.Top) => boolean = () => false
 ): ReadonlyArray<Route<Credentials>> => {
   const routes: Array<Route<Credentials>> = []
   // `Handlers` has checked each handler against its endpoint.
-  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R>>>>>
+  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R, Cached>>>>>
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, group }) => {
       const handler = all[group.identifier]?.[endpoint.identifier]
       if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
-      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const operation = operationOf<Credentials, Caller, R, Cached>(endpoint, handler, refusesUnknownQuery(endpoint))
       const path = endpoint.path.replace(/\/$/, "")
       routes.push({
         method: endpoint.method,
@@ -148,6 +164,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
         segments: path.split("/").slice(1),
         takesBody: operation.takesBody,
         maxBodyBytes: Context.get(endpoint.annotations, BodyLimit),
+        beforeBody: (request) => guard.beforeBody(endpoint, request),
         answer: guard.protect(operation)
       })
     }
@@ -155,42 +172,48 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
   return routes
 }
 
-type AnyHandler<Caller, R> =
-  | ((call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>)
-  | Revalidating<Call<Caller, never, never, never>, unknown, WireError | Unavailable, R>
+type AnyHandler<Caller, R, Cached> = Handle<Caller, R> | { readonly revalidating: Handle<Caller | Cached, R> }
 
-const operationOf = <Credentials, Caller, R>(
+type Handle<Caller, R> = (call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>
+
+const operationOf = <Credentials, Caller, R, Cached>(
   endpoint: HttpApiEndpoint.Top,
-  handler: AnyHandler<Caller, R>
-): Operation<Credentials, Caller, R> => {
+  handler: AnyHandler<Caller, R, Cached>,
+  refusesUnknownQuery: boolean
+): Operation<Credentials, Caller, R, Cached> => {
   const takesBody = endpoint.payload.size > 0
-  const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
+  const decodeQuery =
+    endpoint.query === undefined && !refusesUnknownQuery
+      ? undefined
+      : queryDecoder(endpoint.query ?? Schema.Struct({}), refusesUnknownQuery)
   const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
-  const isRevalidating = "revalidating" in handler
-  const handle = isRevalidating ? handler.revalidating : handler
-  return {
-    endpoint,
-    takesBody,
-    isRevalidating,
-    headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
-    run: ({ body, idempotencyKey, lastEventId, params, search }, caller, isCached) => {
-      const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
-      // No request is refused on cached data.
-      if (Exit.isFailure(query)) return isCached ? Effect.fail(new StaleCaller()) : Effect.failCause(query.cause)
-      return handle({
+  const runOf =
+    <C>(handle: Handle<C, R>): RunFor<Credentials, C, R> =>
+    ({ body, idempotencyKey, lastEventId, params }, query, caller) =>
+      handle({
         caller,
-        isCached,
         // The handler's types come from the path and the schemas that produced these values.
         params: params as never,
-        query: query.value as never,
-        // Checked by `headerRefusal`. An empty key counts as absent.
+        query: query as never,
+        // Checked by `decode`. An empty key counts as absent.
         idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
         lastEventId: lastEventId === "" ? undefined : lastEventId,
         body: takesBody ? parse(body) : undefined
       })
-    }
+  return {
+    endpoint,
+    takesBody,
+    decode: ({ idempotencyKey, search }) => {
+      const refusal = keyRefusal?.(idempotencyKey)
+      if (refusal !== undefined) return Exit.fail(refusal)
+      return decodeQuery === undefined ? NO_QUERY : decodeQuery(search)
+    },
+    run: runOf("revalidating" in handler ? handler.revalidating : handler),
+    runCached: "revalidating" in handler ? runOf(handler.revalidating) : undefined
   }
 }
+
+const NO_QUERY = Exit.succeed({})
 
 /** Checks `Idempotency-Key`. Handlers check `Last-Event-ID`, the other header that operations declare. */
 const keyCheck = (headers: Schema.Top) => {
@@ -201,7 +224,8 @@ const keyCheck = (headers: Schema.Top) => {
   }
 }
 
-const queryDecoder = (schema: Schema.Top) => {
+const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
+  const known = new Set(namesOf(schema))
   const decode = Schema.decodeUnknownExit(
     Schema.toCodecArrayFromSingle(schema) as Schema.Codec<unknown, unknown>,
     // All bad fields at once, as for a body.
@@ -209,13 +233,22 @@ const queryDecoder = (schema: Schema.Top) => {
   )
   return (search: string): Exit.Exit<unknown, ValidationError> => {
     const fields = fieldsOf(search)
+    const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
-    if (Exit.isSuccess(decoded)) return Exit.succeed(decoded.value)
+    if (Exit.isSuccess(decoded)) {
+      return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
+    }
     const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
-    const { details } = refusalOfFields(violations, fields)
-    return Exit.fail(new ValidationError(details === undefined ? {} : { details }))
+    const { details = NONE } = refusalOfFields(violations, fields)
+    return Exit.fail(new ValidationError({ details: [...details, ...unknown] }))
   }
 }
+
+const NONE: ReadonlyArray<string> = []
+
+/** The names of a query's parameters. */
+const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : NONE
 
 /** The fields of a query. A repeated field is the list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {
@@ -228,8 +261,8 @@ const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   return fields
 }
 
-const parse = (body: string | undefined): unknown => {
-  if (body === undefined) return undefined
+const parse = (body: string | UnreadableBody | undefined): unknown => {
+  if (typeof body !== "string") return body
   try {
     return JSON.parse(body)
   } catch {

@@ -2,16 +2,17 @@
  * A node:http server with timeouts for headers, requests and idle connections, and the bounds of `SocketBounds`.
  *
  * Guarantees:
- * - Malformed HTTP is answered with the contract's error body (`LowLevelRefusals`).
+ * - Malformed HTTP, and two `Host` lines, are answered with the contract's error body (`LowLevelRefusals`).
  * - After `close`, a connection ends with its current answers, at the latest after `LONGEST_REQUEST_MS`.
  * - A path whose percent escapes are not UTF-8 is taken literally, so that an id with one is an unknown id.
  */
 import * as Effect from "effect/Effect"
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { Metrics } from "../../base/observability/Metrics.ts"
+import { requestIdOf } from "../../base/observability/RequestContext.ts"
 import { Settings } from "../../base/Settings.ts"
 import { Drain } from "./Drain.ts"
-import { refuseOn } from "./LowLevelRefusals.ts"
+import { refuse, refuseOn } from "./LowLevelRefusals.ts"
 import { BoundedServer } from "./SocketBounds.ts"
 
 /** A server that does not listen yet. */
@@ -46,8 +47,25 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
 
 export const LONGEST_REQUEST_MS = 12_000
 
-const prepare = (request: IncomingMessage): void => {
+const prepare = (request: IncomingMessage, response: ServerResponse): boolean => {
   if (request.url !== undefined) request.url = withDecodablePath(request.url)
+  // HTTP/1.0 has no chunks (RFC 9112, 6.1): what follows such a body may be a part of it for somebody else.
+  if (request.httpVersionMinor === 0 && request.headers["transfer-encoding"] !== undefined) {
+    response.shouldKeepAlive = false
+  }
+  if (!hasTwoHosts(request)) return true
+  refuse(response, 400, "VALIDATION_ERROR", requestIdOf(request.headers["x-request-id"]), ["Host"])
+  return false
+}
+
+/** Node shows the first of several `Host` lines, where a proxy may have used another one. */
+const hasTwoHosts = ({ rawHeaders }: IncomingMessage): boolean => {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts > 1
 }
 
 /**

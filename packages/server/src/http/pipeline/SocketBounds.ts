@@ -21,8 +21,8 @@ export interface Limits {
   readonly maxConnections: number
   readonly answerTimeoutMs: number
   readonly isStopping: () => boolean
-  /** Called with every request before it is routed. */
-  readonly prepare: (request: IncomingMessage) => void
+  /** Called with every request before it is routed; false where it has answered. */
+  readonly prepare: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 /** Maximum requests of one connection without an answer. */
@@ -132,8 +132,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
       return false
     }
     response.on("close", answered)
-    this.limits.prepare(req)
-    return true
+    return this.limits.prepare(req, response)
   }
 
   #cutUnread(): void {

@@ -27,10 +27,13 @@ import * as Effect from "effect/Effect"
 /** Translates a request that its schema refuses. `codes` are the codes that the schema can raise. */
 export const refusedAs =
   <C extends keyof typeof requestErrors>(...codes: ReadonlyArray<C>) =>
-  ({ code, details }: Refusal): Effect.Effect<never, InstanceType<(typeof requestErrors)[C]>> => {
+  ({ code, details, message }: Refusal): Effect.Effect<never, InstanceType<(typeof requestErrors)[C]>> => {
     const known = codes.find((candidate) => candidate === code)
     if (known === undefined) return Effect.die(new Error(`a request was refused with the unexpected code ${code}`))
-    const error = new requestErrors[known](details === undefined ? {} : { details })
+    const error = new requestErrors[known]({
+      ...(details !== undefined && { details }),
+      ...(message !== undefined && message !== "" && { message })
+    })
     return Effect.fail(error as InstanceType<(typeof requestErrors)[C]>)
   }
 

@@ -2,14 +2,14 @@
  * Authenticates the API key of a `/v1` request, and checks its rate limit and scopes.
  *
  * Guarantees:
+ * - A body is not waited for without a key that is known.
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
- * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where its statement
- *   finds that key, application or account changed, or where no statement re-checks them, the request starts again with a
- *   fresh lookup.
+ * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where no statement proves
+ *   that the caller is as cached (`accounts/Caller.ts`), the request starts again here, with a confirmed one.
  *
  * Rules: KEY-1 to KEY-7. Why: docs/decisions/0009-confirmed-cache.md.
  */
-import { type Caller, RequiredScopes } from "@pix-payments/api/Security"
+import { RequiredScopes } from "@pix-payments/api/Security"
 import {
   InsufficientScope,
   PayloadTooLarge,
@@ -19,9 +19,10 @@ import {
 } from "@pix-payments/api/WireErrors"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { IncomingMessage } from "node:http"
 import type { ApiKeys } from "../../accounts/ApiKeys.ts"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
+import { type Cached, type Caller, type Confirmed, isStaleCaller } from "../../accounts/Caller.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, errorAnswer, type WireError } from "../pipeline/Answer.ts"
 import type { Admit, Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
@@ -31,34 +32,48 @@ import type { KeyRateLimit } from "./KeyRateLimit.ts"
 export interface KeyCredentials {
   readonly key: string | undefined
   /** The cached caller of the key. */
-  readonly cached: Caller | undefined
+  readonly cached: Cached | undefined
 }
 
 export const make = (
   keys: ApiKeys["Service"],
   limit: KeyRateLimit["Service"]
-): Guard<KeyCredentials, Caller, never> => ({
+): Guard<KeyCredentials, Confirmed, never, Cached> => ({
   credentialsOf: (request: IncomingMessage) => {
     const key = headerOf(request, "x-api-key")
     return { key, cached: key === undefined ? undefined : keys.cached(key) }
   },
   accountOf: ({ cached }) => cached?.account.id,
+  beforeBody: (_, { credentials: { cached, key } }) => {
+    if (cached !== undefined) return undefined
+    if (key === undefined || key === "") return withoutKey
+    return Effect.flatMap(keys.authenticate(key), (caller) =>
+      caller === undefined ? Effect.fail(new Unauthorized({})) : Effect.undefined
+    )
+  },
   protect: (operation) => protect(operation, keys, limit)
 })
+
+// After a turn of the event loop, in which a small body arrives: its connection is then kept.
+const withoutKey = Effect.andThen(
+  Effect.yieldNow,
+  Effect.suspend(() => Effect.fail(new Unauthorized({})))
+)
 
 type Request = ReadRequest<KeyCredentials>
 
 const protect = (
-  { endpoint, headerRefusal, isRevalidating, run, takesBody }: Operation<KeyCredentials, Caller, never>,
+  { decode, endpoint, run, runCached, takesBody }: Operation<KeyCredentials, Confirmed, never, Cached>,
   keys: ApiKeys["Service"],
   limit: KeyRateLimit["Service"]
 ): Route<KeyCredentials>["answer"] => {
   const required = Context.get(endpoint.annotations, RequiredScopes)
 
-  const refusalOf = (request: Request, caller: Caller): WireError | undefined =>
+  /** The query, where the caller may make the request. */
+  const decodeFor = (request: Request, caller: Caller): Exit.Exit<unknown, WireError> =>
     required.every((scope) => caller.scopes.includes(scope))
-      ? headerRefusal(request)
-      : new InsufficientScope({ details: required })
+      ? decode(request)
+      : Exit.fail(new InsufficientScope({ details: required }))
 
   const identified = ({ info }: Request, caller: Caller | undefined, admit: Admit): boolean => {
     info.keyId = caller?.keyId ?? null
@@ -82,31 +97,24 @@ const protect = (
         if (waitSeconds > 0) {
           return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
         }
-        const refusal = refusalOf(request, caller)
-        if (refusal !== undefined) return Effect.fail(refusal)
-        return Effect.catchIf(run(request, caller, false), isStale, Effect.die)
+        return Effect.flatMap(decodeFor(request, caller), (query) => run(request, query, caller))
       })
     })
 
   return (request, admit) => {
     const { cached, key } = request.credentials
     if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
-    if (
-      cached === undefined ||
-      !isRevalidating ||
-      (takesBody && request.body === undefined) ||
-      refusalOf(request, cached) !== undefined
-    ) {
+    if (cached === undefined || runCached === undefined || (takesBody && request.body === undefined)) {
       return withLookup(request, key, admit, limit.take)
     }
+    const query = decodeFor(request, cached)
+    if (Exit.isFailure(query)) return withLookup(request, key, admit, limit.take)
     return Effect.flatMap(limit.take(cached.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
       // The rate limit has counted the request already.
       const again = () => withLookup(request, key, admit, () => Effect.succeed(waitSeconds))
       if (waitSeconds > 0) return again()
       if (!identified(request, cached, admit)) return Effect.fail(new ServiceUnavailable({}))
-      return Effect.catchIf(run(request, cached, true), isStale, again)
+      return Effect.catchIf(runCached(request, query.value, cached), isStaleCaller, again)
     })
   }
 }
-
-const isStale = (error: WireError | StaleCaller | Unavailable): error is StaleCaller => error instanceof StaleCaller

@@ -2,6 +2,7 @@
  * The payout routes of `/v1`.
  */
 import * as Effect from "effect/Effect"
+import { NewPayouts } from "../../payments/payouts/creation/NewPayouts.ts"
 import { toPayout } from "../../payments/payouts/PayoutResource.ts"
 import { Payouts } from "../../payments/payouts/Payouts.ts"
 import { created } from "../pipeline/Answer.ts"
@@ -18,11 +19,12 @@ import {
 
 export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
 
   const handlers: PublicHandlers<"payouts"> = {
     create: {
-      revalidating: ({ body, caller, idempotencyKey, isCached }) =>
-        payouts.create(caller, idempotencyKey, body, isCached).pipe(
+      revalidating: ({ body, caller, idempotencyKey }) =>
+        newPayouts.create(caller, idempotencyKey, body).pipe(
           Effect.map(({ payout, replayed }) => created(toPayout(payout), replayed)),
           Effect.catchTags({
             RequestRefused: refusedCreation,
@@ -40,9 +42,9 @@ export const payoutHandlers = Effect.gen(function* () {
       ),
 
     list: {
-      revalidating: ({ caller, isCached, query }) => {
+      revalidating: ({ caller, query }) => {
         const page = pageFrom(query)
-        return payouts.listFor(caller, filtersFrom(query), page, isCached).pipe(
+        return payouts.listFor(caller, filtersFrom(query), page).pipe(
           Effect.map((rows) => listAnswer(rows, toPayout, page)),
           Effect.catchTags({ UnknownCursor: unknownCursor })
         )

@@ -4,10 +4,10 @@
  * Guarantees: every request that is not shed is in the request log.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
-import type { Caller } from "@pix-payments/api/Security"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ApiKeys } from "../../accounts/ApiKeys.ts"
+import type { Cached, Confirmed } from "../../accounts/Caller.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { RequestLog } from "../../operations/RequestLog.ts"
 import { Settings } from "../../base/Settings.ts"
@@ -45,7 +45,9 @@ export const layer = Layer.effectDiscard(
 ).pipe(Layer.provide([KeyRateLimit.layer, RequestLog.layer]))
 
 /** Every route of `/v1`. */
-export const routesBehind = Effect.fnUntraced(function* (guard: Guard<KeyGuard.KeyCredentials, Caller, never>) {
+export const routesBehind = Effect.fnUntraced(function* (
+  guard: Guard<KeyGuard.KeyCredentials, Confirmed, never, Cached>
+) {
   const handlers = {
     charges: yield* chargeHandlers,
     payouts: yield* payoutHandlers,

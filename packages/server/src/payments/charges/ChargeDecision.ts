@@ -55,8 +55,6 @@ export interface ChargeChange {
   readonly releaseInMs?: number | undefined
   /** The acquirer's notification of the change, recorded with it. */
   readonly received?: ReceivedNotification | undefined
-  /** The transaction has claimed the settlement of this payment for this charge. */
-  readonly settlementClaimed?: boolean
 }
 
 /** A charge with its money, locked for a transaction. */
@@ -124,7 +122,7 @@ export const newCharge = (
   createdAtMs,
   sequence: 1,
   connectionId: merchant.connectionId ?? null,
-  hasDeferredNotifications: false
+  hasEarlyReversals: false
 })
 
 /** The transition of a charge by a report at an instant; `undefined` where its state does not allow it. */
@@ -169,20 +167,34 @@ export const decideMove = (
   { movements, reason, report }: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
-  const { charge, order } = locked
+  const { charge } = locked
   const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
   if (report !== undefined && transition === undefined) return undefined
   const transfers = movements.flatMap((ends) =>
     transfer(ids, { ...ends, accountId: charge.accountId, resourceId: charge.id, reason })
   )
-  const changed = transition === undefined ? charge : changedBy(charge, transition)
+  const after = afterStep(locked, { movements, reason, report })
   return {
-    after: { charge: changed, funds: movements.reduce(moved, locked.funds), order },
+    after,
     change:
       transition === undefined
         ? undefined
-        : { charge: changed, outbox: entryOf(changed, transition, nowMs, ids), transfers },
+        : { charge: after.charge, outbox: entryOf(after.charge, transition, nowMs, ids), transfers },
     transfers
+  }
+}
+
+/** The report, where the state of the charge allows it. */
+export const allowedReport = (charge: StoredCharge, report: ChargeReport): ChargeReport | undefined =>
+  chargeTransition(report, charge.status) === undefined ? undefined : report
+
+/** A charge after a step that its state allows. */
+export const afterStep = (locked: LockedCharge, { movements, report }: ChargeStep): LockedCharge => {
+  const transition = report === undefined ? undefined : chargeTransition(report, locked.charge.status)
+  return {
+    charge: transition === undefined ? locked.charge : changedBy(locked.charge, transition),
+    funds: movements.reduce(moved, locked.funds),
+    order: locked.order
   }
 }
 

@@ -168,7 +168,7 @@ export const UNANSWERED = "status = 'processing' AND id = ANY (ARRAY(SELECT unne
 const isSettledBy =
   (endToEndId: string): Condition =>
   (bind) =>
-    `id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${bind(endToEndId)}::text)`
+    `id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${bind(endToEndId)}::text))`
 
 const hasStatus =
   (status: ChargeStatus, nowMs: number): Condition =>

@@ -14,7 +14,7 @@ import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings } from "../../base/Settings.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { Charges } from "./Charges.ts"
+import { ChargeEmission } from "./ChargeEmission.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
 import { claimDueRecoveries, endRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 
@@ -29,7 +29,7 @@ export class ChargeRecovery extends Context.Service<
     ChargeRecovery,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const { emit } = yield* Charges
+      const { emitAgain } = yield* ChargeEmission
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
 
@@ -45,7 +45,7 @@ export class ChargeRecovery extends Context.Service<
 
       const recover = (charge: StoredCharge) =>
         Effect.gen(function* () {
-          const { id, status } = yield* emit(charge)
+          const { id, status } = yield* emitAgain(charge)
           // Otherwise a later claim ends it.
           if (status !== "processing") yield* Effect.ignore(end(id))
         }).pipe(

@@ -2,7 +2,7 @@
 import type { Cents } from "@pix-payments/domain/Cents"
 import { type Charge, chargeStatusAt } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
-import type { ChangedFields } from "../../events/EventData.ts"
+import { changedFieldsOf } from "../../events/EventData.ts"
 import type { Changed } from "../../events/Outbox.ts"
 import { customerOf, type ShownCharge, type StoredCharge } from "./ChargeTable.ts"
 
@@ -29,24 +29,13 @@ export const toCharge = (charge: ShownCharge, nowMs: number): Charge => ({
 })
 
 /** A charge after a change, for its events (EVT-5), whose other fields are read from the charge (`events/EventData.ts`). */
-export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
-  const { failure_reason, paid_at, pix, receiver, status } = toCharge(charge, nowMs)
-  const data: ChangedFields = [
-    status,
-    pix.br_code !== null,
-    pix.end_to_end_id,
-    receiver !== null,
-    paid_at,
-    failure_reason
-  ]
-  return {
-    id: charge.id,
-    accountId: charge.accountId,
-    applicationId: charge.applicationId,
-    status: charge.status,
-    sequence: charge.sequence,
-    webhookUrl: charge.webhookUrl,
-    sealedWebhookSecret: charge.sealedWebhookSecret,
-    data
-  }
-}
+export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => ({
+  id: charge.id,
+  accountId: charge.accountId,
+  applicationId: charge.applicationId,
+  status: charge.status,
+  sequence: charge.sequence,
+  webhookUrl: charge.webhookUrl,
+  sealedWebhookSecret: charge.sealedWebhookSecret,
+  data: changedFieldsOf(toCharge(charge, nowMs))
+})

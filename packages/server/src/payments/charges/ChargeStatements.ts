@@ -1,29 +1,28 @@
 /** The statements of `ChargeStore`. */
 import { pagesOf } from "../../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../../accounts/Brakes.ts"
-import { currentCallers } from "../../accounts/CallerCache.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
+import { claimed, isProven, NO_PROOF, PROOF, type Proof } from "../../accounts/Caller.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
-import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { bigint, boolean, float8, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { isSettled, lifetimeIn, listedStateOf } from "./ChargeStates.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable } from "./ChargeTable.ts"
 import { insertedReceivers, storedReceiver } from "./Receivers.ts"
+import { connectionIn } from "./Settlements.ts"
 import { newRecoveries } from "./NewRecoveries.ts"
 
-/** A charge that was inserted, or the number of a caller that is as cached. */
-export interface InsertedRow {
-  readonly id: string | null
-  readonly n: number | null
-  readonly is_paused: boolean
-}
+/** A charge that was inserted, or the proof of callers. */
+export type InsertedRow = { readonly id: string | null; readonly is_paused: boolean } & (
+  | Proof
+  | { readonly [Column in keyof Proof]: null }
+)
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
@@ -40,14 +39,13 @@ export const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectChar
 
 // One statement, so that a read of a cached caller takes one round trip.
 export const findShown = statement(
-  { ids: oneOfIds, callers: currentCallers },
-  ({ callers, ids }) => `WITH ${callers}
-  SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
-  UNION ALL SELECT ${shownChargeTable.nulls}, n FROM live`
+  { ids: oneOfIds },
+  ({ ids }) => `SELECT ${shownChargeTable.columns()}, ${NO_PROOF} FROM charges WHERE ${ids("id")}
+  UNION ALL SELECT ${shownChargeTable.nulls}, ${PROOF}`
 )
 
-/** A charge, or the number of a caller that is as cached. */
-export type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
+/** A charge, or the proof of callers. */
+export type ShownRow = Row & ({ readonly id: string; readonly generation: null } | Proof)
 
 /** Pages of the charges that accounts created through the API. */
 export const chargePages = pagesOf("charges", shownChargeTable, { origin: "'api'" })
@@ -59,44 +57,26 @@ export const findAccount = statement(
 
 export const lockOne = statement({ id: value("uuid") }, ({ id }) => `${selectCharge} WHERE id = ${id} FOR UPDATE`)
 
-const created = [
-  "id",
-  "accountId",
-  "applicationId",
-  "origin",
-  "idempotencyKey",
-  "status",
-  "method",
-  "amount",
-  "description",
-  "reference",
-  "customerName",
-  "customerEmail",
-  "customerDocument",
-  "customerPhone",
-  "webhookUrl",
-  "sealedWebhookSecret",
-  "expiresAtMs",
-  "createdAtMs",
-  "sequence",
-  "connectionId"
-] as const
+/** What a new charge has. The acquirer's answer, its payment and what waits for that write the other columns. */
+const created = chargeTable.fieldsExcept(
+  "brCode",
+  "endToEndId",
+  "receiver",
+  "paidAtMs",
+  "failureReason",
+  "hasEarlyReversals"
+)
 
 const createdColumns = chargeTable.names(created)
 
 export const insertMany = statement(
   {
-    charges: chargeTable.rows(created, { caller: nullable(integer()) }),
-    recoveries: newRecoveries,
-    callers: currentCallers
+    charges: chargeTable.rows(created, claimed),
+    recoveries: newRecoveries
   },
   (p) => `
-  WITH ${p.callers},
-  ${p.recoveries},
-  requested AS MATERIALIZED (
-    SELECT ${createdColumns} FROM ${p.charges} AS c
-    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
-  ),
+  WITH ${p.recoveries},
+  requested AS MATERIALIZED (SELECT ${createdColumns} FROM ${p.charges} AS c WHERE ${isProven("c")}),
   claimed AS (
     INSERT INTO charge_keys (digest, charge_id)
     SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
@@ -114,8 +94,8 @@ export const insertMany = statement(
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
   )
-  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
-  UNION ALL SELECT NULL, n, false FROM live`
+  SELECT id, ${isConnectionPaused("connection_id")} AS is_paused, ${NO_PROOF} FROM inserted
+  UNION ALL SELECT NULL, false, ${PROOF}`
 )
 
 const changes = {
@@ -138,22 +118,24 @@ const changedCtes = (
       receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, c.account_id, c.end_to_end_id, ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
+      AND NOT (i.status = 'paid' AND c.has_early_reversals) AND ${guard}
+    RETURNING c.id, c.account_id, ${connectionIn("c")}::uuid AS connection_id, c.amount, c.end_to_end_id,
+      ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
       ${listedStateOf("old.status")} AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
       ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
       c.origin = 'api' AS is_listed,
       old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM changed WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ),
   other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
   changed_settlements AS (
     UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id AND s.connection_id = m.connection_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -197,14 +179,15 @@ export type WrittenRow = Omit<ChangedRow, "id"> & Written
 
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode) => {
+/** `settlementClaimed`: the transaction has claimed the settlement of a payment before (`Settlements.ts`). */
+export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode, settlementClaimed = false) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const receivers = ordered.map(({ charge: { receiver } }) =>
     receiver === null ? undefined : storedReceiver(receiver)
   )
   const changed = {
-    charges: ordered.map(({ charge, settlementClaimed = false }, index) => ({
+    charges: ordered.map(({ charge }, index) => ({
       ...charge,
       settlementClaimed,
       receiverId: receivers[index]?.id
@@ -214,7 +197,7 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Loc
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received, keys: keysOf(received.notification, true) }]
+    received === undefined ? [] : [{ resourceId: charge.id, received }]
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)

@@ -2,7 +2,7 @@
  * Where the state of a charge of the API is, for lists by state: in `charge_settlements` where it is paid by a settlement, else
  * in `charge_states`. So a payment changes no index of `charges`.
  *
- * Why: docs/decisions/0039-charge-states.md.
+ * Why: docs/decisions/0032-states.md.
  */
 
 /** The lifetime of a charge in milliseconds; the largest number if it has no end. */

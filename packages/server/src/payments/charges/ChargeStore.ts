@@ -5,7 +5,7 @@
  * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
  *   charge (IDEM-5);
  * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice
- *   (`providers/SettlementClaims.ts`);
+ *   (`Settlements.ts`);
  * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
  *   transfers and notification are in the same commit;
  * - a new charge has a recovery, so that it is found if the acquirer's answer never arrives (CHG-4, `NewRecoveries.ts`).
@@ -13,14 +13,14 @@
  * Measured: see bench/RESULTS.md ("create charge"). One statement for a batch costs PostgreSQL a sixth of one statement
  * for each charge.
  */
-import type { Caller } from "@pix-payments/api/Security"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
-import { callersOf, StaleCaller } from "../../accounts/CallerCache.ts"
+import { type Caller, claimOf, isCurrent, type Proof, staleCaller } from "../../accounts/Caller.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import { Ids } from "../../base/Ids.ts"
@@ -52,44 +52,33 @@ import { makeReceivers } from "./Receivers.ts"
 export class ChargeStore extends Context.Service<
   ChargeStore,
   {
-    /**
-     * Stores a new charge, or gives the existing one of its idempotency key. Fails without storing anything where `cached`
-     * is not the caller any more.
-     */
+    /** Stores a new charge, or gives the existing one of its idempotency key. Only charges of the API have a caller. */
     readonly insert: (
       charge: StoredCharge,
       recoverInMs: number,
-      cached: Caller | undefined
-    ) => Effect.Effect<Insertion, StaleCaller | Unavailable>
+      caller: Caller | undefined
+    ) => Effect.Effect<Insertion, Unavailable>
     /** Applies a change; false when the charge has changed since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
-    /** The same in the caller's transaction, which has locked the charge. */
+    /** The same in the caller's transaction, which has locked the charge, and claimed the settlement that pays it. */
     readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
     /** Locks the ledger of a charge's account, then the charge, for the caller's transaction. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** The same for a cached caller, whom the statement re-checks. */
-    readonly findFor: (cached: Caller, id: string) => Effect.Effect<ShownCharge | undefined, StaleCaller | Unavailable>
+    /** The same for a caller. */
+    readonly findFor: (caller: Caller, id: string) => Effect.Effect<ShownCharge | undefined, Unavailable>
     readonly findByKey: (
       applicationId: string,
       origin: "api" | "checkout",
       key: string
     ) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** A page of the charges of the API for a cached caller, whom the statement re-checks. */
-    readonly listFor: ReadPage<ShownCharge>
-    /** A page of an account's charges of the API, newest first, and one charge more if there are more. */
-    readonly list: (
-      accountId: string,
-      filters: ChargeFilters,
-      page: Page,
-      nowMs: number
-    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | Unavailable>
+    /** A page of the charges of the caller's account that were created through the API. */
+    readonly listFor: ReadPage<ShownCharge, Omit<ChargeFilters, "origin">>
     /** The same for charges of every origin. Without `accountId`: of all accounts. */
     readonly listAll: (
       accountId: string | undefined,
       filters: ChargeFilters,
-      page: Page,
-      nowMs: number
+      page: Page
     ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
@@ -109,13 +98,12 @@ export class ChargeStore extends Context.Service<
           row === undefined ? undefined : chargeTable.decode(row)
         )
 
-      const insert = yield* Batching.make<NewCharge, Inserted>({
+      const insert = yield* Batching.make<NewCharge, Outcome>({
         maxBatch: 200,
         writes: sql,
         accountOf: ({ charge }) => charge.accountId,
         run: (charges) =>
           Effect.gen(function* () {
-            const callers = callersOf(charges, ({ cached }) => cached)
             const recoveries = recoveriesOf(
               ids,
               charges.map(({ charge }) => charge.id),
@@ -123,19 +111,19 @@ export class ChargeStore extends Context.Service<
             )
             const rows = yield* sql.unsafe<InsertedRow>(
               ...insertMany({
-                charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
-                recoveries,
-                callers: callers.callers
+                charges: inKeyOrder(charges).map(({ caller, charge }) => ({ ...charge, ...claimOf(caller) })),
+                recoveries
               })
             )
-            const live = new Set(rows.map(({ n }) => n))
+            const proof = rows.find((row) => row.generation !== null)
             const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
-            return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
-              const isPaused = fresh.get(each.charge.id)
-              if (isPaused !== undefined) return Effect.succeed({ existing: undefined, mayEmit: !isPaused })
-              const n = callers.numberOf(each)
-              if (n !== undefined && !live.has(n)) return Effect.succeed(STALE_CALLER)
-              return Effect.map(findByKey(each.charge), (existing) => ({ existing, mayEmit: false }))
+            return yield* Effect.forEach(charges, ({ caller, charge }): Effect.Effect<Outcome, SqlError> => {
+              const isPaused = fresh.get(charge.id)
+              if (isPaused !== undefined) {
+                return Effect.succeed(Effect.succeed({ existing: undefined, mayEmit: !isPaused }))
+              }
+              if (caller !== undefined && !isCurrent(caller, proof)) return Effect.succeed(staleCaller)
+              return Effect.map(findByKey(charge), (existing) => Effect.succeed({ existing, mayEmit: false }))
             })
           })
       })
@@ -168,31 +156,30 @@ export class ChargeStore extends Context.Service<
         run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
       })
 
-      const findFor = yield* Batching.make<Asked, ShownCharge | undefined | typeof STALE_CALLER>({
+      const findFor = yield* Batching.make<Asked, Effect.Effect<ShownCharge | undefined, Unavailable>>({
         maxBatch: 500,
-        run: (asked) => {
-          const { callers, numberOf } = callersOf(asked, ({ cached }) => cached)
-          const read = selected<ShownRow>(findShown({ ids: asked.map(({ id }) => id), callers }))
-          return Effect.map(read, (found) => {
-            const current = new Set<number | undefined>()
+        run: (asked) =>
+          Effect.map(selected<ShownRow>(findShown({ ids: asked.map(({ id }) => id) })), (found) => {
+            let proof: Proof | undefined
             const byId = new Map<string, ShownCharge>()
             for (const row of found) {
-              if (row.n !== null) current.add(row.n)
+              if (row.generation !== null) proof = row
               else byId.set(row.id, shownChargeTable.decode(row))
             }
-            return asked.map((each) => (current.has(numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
+            return asked.map(({ caller, id }) =>
+              isCurrent(caller, proof) ? Effect.succeed(byId.get(id)) : staleCaller
+            )
           })
-        }
       })
 
       const pageOf = <A>(
         { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
         accountId: string | undefined,
         filters: ChargeFilters,
-        page: Page,
-        nowMs: number
+        page: Page
       ) =>
-        readPage<Row>(chargeList(columns(), accountId, filters, nowMs), page).pipe(
+        Clock.currentTimeMillis.pipe(
+          Effect.flatMap((now) => readPage<Row>(chargeList(columns(), accountId, filters, now), page)),
           Effect.flatMap(withReceivers),
           Effect.map((found) => found.map(decode)),
           Effect.provideService(SqlClient, sql),
@@ -200,11 +187,11 @@ export class ChargeStore extends Context.Service<
         )
 
       return ChargeStore.of({
-        insert: (charge, recoverInMs, cached) => orStaleCaller(insert({ charge, recoverInMs, cached })),
+        insert: (charge, recoverInMs, caller) => Effect.flatten(insert({ charge, recoverInMs, caller })),
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
@@ -218,13 +205,17 @@ export class ChargeStore extends Context.Service<
           return row === undefined ? undefined : chargeTable.decode(row)
         }),
         find: (id) => find(id.toLowerCase()),
-        findFor: (cached, id) => orStaleCaller(findFor({ cached, id: id.toLowerCase() })),
+        findFor: (caller, id) => Effect.flatten(findFor({ caller, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
-        listFor: yield* makeReadPage(sql, chargePages, withReceivers),
-        list: (accountId, filters, page, nowMs) =>
-          pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page, nowMs),
-        listAll: (accountId, filters, page, nowMs) => pageOf(chargeTable, accountId, filters, page, nowMs)
+        listFor: yield* makeReadPage(
+          sql,
+          chargePages,
+          (accountId, filters: Omit<ChargeFilters, "origin">, page) =>
+            pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page),
+          withReceivers
+        ),
+        listAll: (accountId, filters, page) => pageOf(chargeTable, accountId, filters, page)
       })
     })
   )
@@ -240,24 +231,15 @@ export interface Insertion {
 interface NewCharge {
   readonly charge: StoredCharge
   readonly recoverInMs: number
-  readonly cached: Caller | undefined
+  readonly caller: Caller | undefined
 }
+
+type Outcome = Effect.Effect<Insertion, Unavailable>
 
 interface Asked {
-  readonly cached: Caller
+  readonly caller: Caller
   readonly id: string
 }
-
-const STALE_CALLER = "stale caller"
-
-const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavailable>) =>
-  Effect.filterOrFail(
-    answer,
-    (given): given is Exclude<A, typeof STALE_CALLER> => given !== STALE_CALLER,
-    () => new StaleCaller()
-  )
-
-type Inserted = Insertion | typeof STALE_CALLER
 
 /**
  * In one order everywhere, so that two processes never deadlock: an insert waits for another one of the same key that is

@@ -51,8 +51,8 @@ const others = {
   sealedWebhookSecret: nullable(text("webhook_secret")),
   /** The connection through which it was emitted; null is the simulator's. */
   connectionId: nullable(uuid()),
-  /** Notifications that came before its payment did: the payment is applied together with them. */
-  hasDeferredNotifications: boolean("has_deferred_reports")
+  /** Returns or MEDs that name it alone wait for its payment, which is applied together with them. */
+  hasEarlyReversals: boolean("has_early_reversals")
 }
 
 export const chargeTable = table({ ...shown, ...others })

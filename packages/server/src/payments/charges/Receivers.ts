@@ -7,7 +7,7 @@
  *   removed.
  * - What this process has read is bounded.
  *
- * Why: docs/decisions/0035-receivers.md.
+ * Why: docs/decisions/0032-states.md.
  */
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"

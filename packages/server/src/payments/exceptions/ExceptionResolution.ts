@@ -4,7 +4,8 @@
  * Guarantees:
  * - of several resolutions of one exception at the same time, one is done, and the others are refused;
  * - the money of an accepted exception reaches the account in the commit that resolves it, with the payment of its charge
- *   if it is one (BAL-12). For another charge than the payment names, it needs the `Authority` around it (OPR-112). A MED that was reported of the Pix blocks the money in that commit.
+ *   if it is one (BAL-12). What waited for that payment is applied in that commit (`Reversals.ts`). For another charge than
+ *   the payment names, it needs the `Authority` around it (OPR-112).
  *
  * Rules: BAL-11, BAL-12, OPR-80 to OPR-89.
  */
@@ -16,22 +17,20 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { passSettlement } from "../../providers/SettlementClaims.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
-import { Disputes } from "../disputes/Disputes.ts"
+import { passSettlement } from "../charges/Settlements.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
-import { decodeReversal, DeferredStore } from "./DeferredStore.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { Exceptions, isThrough, movement, resolution } from "./Exceptions.ts"
+import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
+import { Reversals } from "./Reversals.ts"
 
 /** What an operator decides. */
 export type Decision =
@@ -72,10 +71,7 @@ export class ExceptionResolution extends Context.Service<
       const returns = yield* ExceptionReturns
       const charges = yield* Charges
       const chargeStore = yield* ChargeStore
-      const deferred = yield* DeferredStore
-      const money = yield* ChargeMoney
-      const disputes = yield* Disputes
-      const exceptions = yield* Exceptions
+      const reversals = yield* Reversals
 
       const find = Effect.fnUntraced(function* (id: string) {
         const exception = isUuid(id) ? yield* store.find(id) : undefined
@@ -122,31 +118,14 @@ export class ExceptionResolution extends Context.Service<
           return
         }
         yield* store.put(accepted, leaves)
-        yield* deferred.release(charge.id)
-        const { endToEndId } = exception
-        yield* chargeStore.changeInTransaction({
+        const { connectionId, endToEndId } = exception
+        if (endToEndId !== null) yield* passSettlement(sql, { connectionId, endToEndId }, exception.id, charge.id)
+        const paid = chargeStore.changeInTransaction({
           ...payment,
-          settlementClaimed: endToEndId !== null && (yield* passSettlement(sql, endToEndId, exception.id, charge.id)),
           transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
           releaseInMs: undefined
         })
-        yield* openDisputes(exception, charge.id)
-      })
-
-      /** Opens the MEDs that were reported of a Pix before it was accepted as the payment of its charge. */
-      const openDisputes = Effect.fnUntraced(function* (
-        { connectionId, endToEndId }: StoredException,
-        chargeId: string
-      ) {
-        const unmatched = endToEndId === null ? [] : yield* store.lockUnmatchedDisputes(connectionId, endToEndId)
-        for (const each of unmatched) {
-          const [row] = yield* sql<{ report: unknown }>`
-            SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
-          const locked = row === undefined ? undefined : yield* money.lock(chargeId)
-          if (row === undefined || locked === undefined) continue
-          const { isApplied } = yield* disputes.reverse(locked, yield* decodeReversal(row.report))
-          if (isApplied) yield* exceptions.match(each)
-        }
+        yield* reversals.withEarly({ connectionId, endToEndId: endToEndId ?? undefined, chargeId: charge.id }, paid)
       })
 
       const chargeFor = Effect.fnUntraced(function* (exception: StoredException, chargeId: string | null) {

@@ -6,7 +6,7 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
- * - a refusal of a repeated request is final only when no request before it can still arrive: see `isLastRequest`, and only
+ * - a refusal of a repeated request is final only when no request before it can still arrive: see `answerTo`, and only
  *   where no other process has asked since.
  */
 import * as Context from "effect/Context"
@@ -17,11 +17,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
@@ -95,26 +93,21 @@ export class ExceptionReturns extends Context.Service<
       const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
         Effect.gen(function* () {
           if (!(yield* end(order.id, outcome, refused))) return
-          for (const key of keysOf(reportOf(order))) yield* claimKey(sql, key, order.id)
+          yield* claimKeyOf(sql, reportOf(order), order.id)
         }).pipe(sql.withTransaction, runToCompletion(sql))
 
       const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
         const { amount, attempts, connectionId, endToEndId, id } = order
-        const answer = yield* acquirer.of(providerOf(connectionId)).pipe(
-          Effect.flatMap(({ orderReturn }) => orderReturn({ id, endToEndId, txid: null, amount, description: null })),
-          Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed({ _tag: "Refused", reason } as const),
-            AcquirerUnclear: () => Effect.undefined
-          })
+        const asked = Effect.flatMap(acquirer.providerFor(providerOf(connectionId)), ({ orderReturn }) =>
+          orderReturn({ id, endToEndId, txid: null, amount, description: null })
         )
+        const answer = yield* OrderLoop.answerTo(order, asked)
         switch (answer?._tag) {
           case "Completed":
           case "Failed":
             return yield* commit(order, answer)
           case "Refused":
-            if (isLastRequest(attempts)) {
-              return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
-            }
+            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
         }
         yield* orders.askAgain(order)
       })
@@ -124,11 +117,12 @@ export class ExceptionReturns extends Context.Service<
           const { connectionId, endToEndId, id: exceptionId, unallocated: amount } = exception
           // Only a Pix can be returned to its payer.
           if (amount <= 0 || endToEndId === null) return yield* new InvalidStateError({ status: exception.status })
-          const { id } = ids.next()
-          const order = { id, kind: "return", exceptionId, connectionId, endToEndId, amount } as const
           const asksNow = asks === "at once"
-          const stored = yield* orders.insert({ ...order, attempts: asksNow ? 1 : 0 }, asksNow ? leaseMs : 0)
-          return { ...stored, ...order }
+          const attempts = asksNow ? 1 : 0
+          return yield* orders.insert(
+            { id: ids.next().id, kind: "return", exceptionId, connectionId, endToEndId, amount, attempts },
+            asksNow ? leaseMs : 0
+          )
         }),
 
         execute,

@@ -62,18 +62,8 @@ export class ExceptionStore extends Context.Service<
     /** Stores an exception, or the next state of one, with its transfers. */
     readonly put: (exception: StoredException, transfers: ReadonlyArray<Transfer>) => Effect.Effect<void, SqlError>
     readonly lock: (id: string) => Effect.Effect<StoredException | undefined, SqlError>
-    /** The exception that a payment is, locked. */
-    readonly lockPayment: (
-      connectionId: string,
-      endToEndId: string
-    ) => Effect.Effect<StoredException | undefined, SqlError>
-    /** Posted returns of a Pix that no payment has compensated, locked, oldest first. */
-    readonly lockUnmatchedReturns: (
-      connectionId: string,
-      endToEndId: string
-    ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
-    /** MEDs of a Pix whose payment had not arrived, locked, oldest first. */
-    readonly lockUnmatchedDisputes: (
+    /** The exceptions that a payment is, or has beside its charge, locked, oldest first. */
+    readonly lockPayments: (
       connectionId: string,
       endToEndId: string
     ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
@@ -104,12 +94,8 @@ export class ExceptionStore extends Context.Service<
       return ExceptionStore.of({
         put: (exception, transfers) => Effect.asVoid(sql.unsafe(...putOne({ exceptions: [exception], transfers }))),
         lock: (id) => first(sql.unsafe<Row>(...lockOne({ id }))),
-        lockPayment: (connectionId, endToEndId) =>
-          first(sql.unsafe<Row>(...lockPaymentOf({ connectionId, endToEndId }))),
-        lockUnmatchedReturns: (connectionId, endToEndId) =>
-          decoded(sql.unsafe<Row>(...lockReturnsOf({ connectionId, endToEndId }))),
-        lockUnmatchedDisputes: (connectionId, endToEndId) =>
-          decoded(sql.unsafe<Row>(...lockDisputesOf({ connectionId, endToEndId }))),
+        lockPayments: (connectionId, endToEndId) =>
+          decoded(sql.unsafe<Row>(...lockPaymentsOf({ connectionId, endToEndId }))),
         accountOf: (connectionId) =>
           Effect.map(
             sql<{ id: string }>`
@@ -189,26 +175,10 @@ const findOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id
 
 const lockOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id = ${id} FOR UPDATE`)
 
-const lockPaymentOf = statement(
+const lockPaymentsOf = statement(
   { connectionId: value("uuid"), endToEndId: value("text") },
   (p) => `${select}
   WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
     AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
-  FOR UPDATE`
-)
-
-const lockReturnsOf = statement(
-  { connectionId: value("uuid"), endToEndId: value("text") },
-  (p) => `${select}
-  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
-    AND kind = 'unmatched_return' AND unallocated < 0
-  ORDER BY id FOR UPDATE`
-)
-
-const lockDisputesOf = statement(
-  { connectionId: value("uuid"), endToEndId: value("text") },
-  (p) => `${select}
-  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
-    AND kind = 'unmatched_dispute' AND resolved_by IS DISTINCT FROM 'payment'
   ORDER BY id FOR UPDATE`
 )

@@ -4,11 +4,12 @@
  * Guarantees:
  * - an exception and the money that it explains are one commit, with the notification that reports it (BAL-11);
  * - the money of an exception is in `unallocated` of its connection until it is accepted or returned. A return of a payment
- *   that has not arrived takes `unallocated` below zero until that payment compensates it.
+ *   that has not arrived takes `unallocated` below zero until that payment compensates it;
+ * - a settlement that is reported with another amount than before has one exception, with the difference (BAL-13).
  *
  * Every effect here runs in the caller's transaction, which has locked the ledger accounts of the connection.
  *
- * Rules: BAL-11, BAL-12.
+ * Rules: BAL-11 to BAL-13.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { ExceptionKind } from "@pix-payments/domain/AcquirerException"
@@ -35,8 +36,8 @@ export const isThrough = (connectionId: string, charge: Pick<StoredCharge, "conn
   (charge.connectionId ?? SIMULATOR_CONNECTION) === connectionId
 
 /**
- * Why a payment does not pay a charge: the kind of its exception, or `duplicate`. `undefined` where it pays it. `charge` is
- * the charge of the connection that the payment names.
+ * Why a payment, whose settlement is new, does not pay a charge: the kind of its exception, or `duplicate`. `undefined` where
+ * it pays it. `charge` is the charge of the connection that the payment names.
  */
 export const misfitOf = (
   charge: StoredCharge | undefined,
@@ -45,7 +46,6 @@ export const misfitOf = (
 ): ExceptionKind | "duplicate" | undefined => {
   if (txid === "") return "unidentified_payment"
   if (charge === undefined) return "unknown_txid"
-  if (endToEndId !== undefined && charge.endToEndId === endToEndId) return "duplicate"
   switch (chargeStatusAt(charge.status, charge.expiresAtMs, nowMs)) {
     case "processing":
     case "pending":
@@ -74,6 +74,14 @@ export class Exceptions extends Context.Service<
       received: ReceivedNotification,
       charge: StoredCharge | undefined
     ) => Effect.Effect<StoredException, SqlError>
+    /** Posts the difference where a settlement of `booked` cents is reported with another amount. False where that was done. */
+    readonly raiseConflict: (
+      booked: number,
+      amount: number,
+      payment: Payment,
+      received: ReceivedNotification,
+      charge: StoredCharge | undefined
+    ) => Effect.Effect<boolean, SqlError>
     /** Posts a return of money that is not there, or a dispute, which moves no money. */
     readonly raiseUnmatched: (
       id: string,
@@ -93,24 +101,45 @@ export class Exceptions extends Context.Service<
       const store = yield* ExceptionStore
       const ids = yield* Ids
 
+      const raise = Effect.fnUntraced(function* (
+        kind: ExceptionKind,
+        payment: Payment,
+        { id, receivedAtMs }: ReceivedNotification,
+        charge: StoredCharge | undefined,
+        cents: Pick<StoredException, "amount" | "expectedAmount" | "unallocated">
+      ) {
+        const exception: StoredException = {
+          ...factsOf(payment, receivedAtMs),
+          ...cents,
+          id,
+          kind,
+          status: "open",
+          pixKey: payment.key ?? null,
+          payer: payment.payer ?? null,
+          chargeId: charge?.id ?? null,
+          accountId: charge?.accountId ?? (yield* store.accountOf(connectionOf(payment))),
+          createdAtMs: receivedAtMs
+        }
+        const { unallocated } = cents
+        const direction = unallocated < 0 ? "out" : "in"
+        yield* store.put(exception, movement(ids, exception, direction, Math.abs(unallocated), "exception.received"))
+        return exception
+      })
+
       return Exceptions.of({
-        raisePayment: Effect.fnUntraced(function* (kind, amount, payment, received, charge) {
-          const exception: StoredException = {
-            ...factsOf(payment, received.receivedAtMs),
-            id: received.id,
-            kind,
-            status: "open",
+        raisePayment: (kind, amount, payment, received, charge) =>
+          raise(kind, payment, received, charge, {
             amount,
             expectedAmount: charge?.amount ?? null,
-            unallocated: amount,
-            pixKey: payment.key ?? null,
-            payer: payment.payer ?? null,
-            chargeId: charge?.id ?? null,
-            accountId: charge?.accountId ?? (yield* store.accountOf(connectionOf(payment))),
-            createdAtMs: received.receivedAtMs
-          }
-          yield* store.put(exception, movement(ids, exception, "in", amount, "exception.received"))
-          return exception
+            unallocated: amount
+          }),
+
+        raiseConflict: Effect.fnUntraced(function* (booked, amount, payment, received, charge) {
+          const known = yield* store.lockPayments(connectionOf(payment), payment.endToEndId ?? "")
+          if (known.some(({ kind }) => kind === "conflicting_settlement")) return false
+          const cents = { amount, expectedAmount: booked, unallocated: amount - booked }
+          yield* raise("conflicting_settlement", payment, received, charge, cents)
+          return true
         }),
 
         raiseUnmatched: Effect.fnUntraced(function* (id, amount, reversal, charge) {

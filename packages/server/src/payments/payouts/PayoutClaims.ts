@@ -9,12 +9,10 @@
  * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
  *   last claim ended, and the account of the payout that is due longest.
  * - A payout that a brake stops (of its account, its connection or the installation) is parked when it is claimed
- *   (`hand_over_at` is null then), and rescheduled once it may be sent. A claim that begins after a brake was committed sends
+ *   (`hand_over_at` is null then), and `ParkedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
  *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that was claimed before with an
  *   unclear answer is parked too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
  *   reported meanwhile.
- * - After a brake the accounts take turns again: a round reschedules an equal share of some accounts, and the next one goes
- *   on from there. What a round reads is bounded, and while all payouts are stopped it reads nothing.
  * - The first claim fixes the connection of a payout, so that no retry reaches another provider. With `ACQUIRER=connections`
  *   a payout whose account has no connection is parked until it has one.
  */
@@ -24,7 +22,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { connectionOfAccount } from "../../accounts/AccountConnection.ts"
-import { allPayoutsStopped, areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brakes.ts"
+import { areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
 import { Settings, type SettingsShape } from "../../base/Settings.ts"
 import * as Batching from "../../database/batching/Batching.ts"
@@ -67,14 +65,6 @@ export class PayoutClaims extends Context.Service<
       Unavailable
     >
     /**
-     * Reschedules parked payouts that may be sent again, some of each account in turn. `isWalkComplete` is false where the
-     * next round looks at further accounts.
-     */
-    readonly rescheduleParked: Effect.Effect<
-      { readonly rescheduled: number; readonly isWalkComplete: boolean },
-      Unavailable
-    >
-    /**
      * Stores what the provider named a payout, unless it was named otherwise since `before`; false then. It is stored when
      * the effect has succeeded.
      */
@@ -93,7 +83,6 @@ export class PayoutClaims extends Context.Service<
       const sql = yield* SqlClient
       const { acquirer } = yield* Settings
       let afterAccount = FIRST_ACCOUNT
-      let afterParked = START_OF_PARKED
 
       return PayoutClaims.of({
         claim: (capacity, leaseMs) =>
@@ -114,17 +103,6 @@ export class PayoutClaims extends Context.Service<
               }),
               runToCompletion(sql)
             ),
-        rescheduleParked: Effect.suspend(() =>
-          sql.unsafe<RescheduledRow>(...rescheduleParked[acquirer](afterParked)).pipe(
-            Effect.map(([round]) => {
-              const { last_account: accountId = null, last_connection: connectionId = null } = round ?? {}
-              const isWalkComplete = accountId === null || connectionId === null
-              afterParked = isWalkComplete ? START_OF_PARKED : { accountId, connectionId }
-              return { rescheduled: Number(round?.rescheduled ?? 0n), isWalkComplete }
-            }),
-            runToCompletion(sql)
-          )
-        ),
         keepReference: (id, before, reference) =>
           Effect.map(
             runToCompletion(sql)(sql.unsafe(...storeReference({ id, before, reference }))),
@@ -156,32 +134,22 @@ interface ClaimRow extends Row {
 /** How many accounts a claim looks at, beside the account of the payout that is due longest. */
 const ACCOUNTS_PER_CLAIM = 100
 
-const RESCHEDULED_PER_ROUND = 1000
-
-/** How many accounts, or connections of accounts, a round of rescheduling looks at. */
-const PLACES_PER_ROUND = 200
-
-type AcquirerKind = SettingsShape["acquirer"]
+export type AcquirerKind = SettingsShape["acquirer"]
 
 /** The connection of the account `a`: null is the simulator's, and with `ACQUIRER=connections` none. */
 const route = { simulator: "a.connection_id", connections: connectionOfAccount }
 
-const isStopped = {
+/** Whether no payout of the account `a` may be sent. */
+export const isStopped = {
   simulator: payoutsStopped,
   connections: `(${payoutsStopped} OR ${route.connections} IS NULL)`
 }
 
-/** Null is the simulator's. */
-const routeOf = (acquirer: AcquirerKind) => `nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}')`
+/** The connection of the account `a`; null is the simulator's. */
+export const routeOf = (acquirer: AcquirerKind) => `nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}')`
 
 /** Where a round over all accounts begins. */
 export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
-
-/** In the index of parked payouts, the connection of those that follow their account's. */
-const ACCOUNTS_CONNECTION = "00000000-0000-0000-0000-000000000000"
-
-/** Where a walk over parked payouts begins. */
-export const START_OF_PARKED = { accountId: FIRST_ACCOUNT, connectionId: ACCOUNTS_CONNECTION }
 
 const accountAfter = (account: string) => `(
       SELECT p.account_id FROM payouts p
@@ -278,59 +246,6 @@ const claimStatement = (acquirer: AcquirerKind) =>
   )
 
 export const claimPayouts = { simulator: claimStatement("simulator"), connections: claimStatement("connections") }
-
-/** The connection that a parked payout waits for; `ACCOUNTS_CONNECTION` where it was never claimed. */
-const parkedFor = `(CASE WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
-        ELSE '${ACCOUNTS_CONNECTION}'::uuid END)`
-
-const isParked = "p.status || '' = 'processing' AND p.hand_over_at IS NULL"
-
-const parkedPlaceAfter = (account: string, connection: string) => `
-      SELECT p.account_id, ${parkedFor} AS connection_id FROM payouts p
-      WHERE ${isParked} AND (p.account_id, ${parkedFor}) > (${account}, ${connection})
-      ORDER BY p.account_id, ${parkedFor} LIMIT 1`
-
-// A place is a connection that payouts of an account wait for: one range of an index.
-const rescheduleStatement = (acquirer: AcquirerKind) =>
-  statement(
-    { accountId: value("uuid"), connectionId: value("uuid") },
-    (p) => `
-  WITH RECURSIVE places(account_id, connection_id, n) AS (
-    (SELECT f.*, 1 FROM (${parkedPlaceAfter(p.accountId, p.connectionId)}) f WHERE NOT ${allPayoutsStopped})
-    UNION ALL
-    SELECT f.account_id, f.connection_id, w.n + 1 FROM places w
-    CROSS JOIN LATERAL (${parkedPlaceAfter("w.account_id", "w.connection_id")}) f
-    WHERE w.n < ${PLACES_PER_ROUND}
-  ),
-  free AS MATERIALIZED (
-    SELECT w.account_id, w.connection_id, ${RESCHEDULED_PER_ROUND} / count(*) OVER () AS share
-    FROM places w JOIN accounts a ON a.id = w.account_id AND NOT ${isStopped[acquirer]}
-    WHERE NOT ${areConnectionPayoutsStopped(`CASE WHEN w.connection_id = '${ACCOUNTS_CONNECTION}' THEN ${routeOf(acquirer)} ELSE w.connection_id END`)}
-  ),
-  due AS MATERIALIZED (
-    SELECT d.id FROM free f CROSS JOIN LATERAL (
-      SELECT p.id FROM payouts p
-      WHERE ${isParked}
-        AND p.account_id = f.account_id AND ${parkedFor} = f.connection_id
-      ORDER BY p.id LIMIT f.share FOR UPDATE SKIP LOCKED
-    ) d
-  ),
-  rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
-  SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
-  FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = ${PLACES_PER_ROUND}) l ON true`
-  )
-
-export const rescheduleParked = {
-  simulator: rescheduleStatement("simulator"),
-  connections: rescheduleStatement("connections")
-}
-
-interface RescheduledRow {
-  readonly rescheduled: bigint
-  /** Where the walk stopped; null at its end. */
-  readonly last_account: string | null
-  readonly last_connection: string | null
-}
 
 const storeReference = statement(
   { id: value("uuid"), before: value("text"), reference: value("text") },

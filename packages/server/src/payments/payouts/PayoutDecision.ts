@@ -1,123 +1,80 @@
 /**
- * Decides new payouts: pure, from the terms and the balance of their accounts.
+ * Decides the change of a payout by an operator's decision or a provider's report: the row, its outbox entry and its ledger
+ * transfers, for one commit. Pure.
  *
  * Guarantees:
- * - Payouts are decided in the order given, each with its own decision. What one is granted, the next cannot spend; one that
- *   is too large does not keep a smaller one behind it from being granted.
- * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md). An
- *   account without a connection is inactive; one whose connection sends no payouts is restricted (OPR-62).
+ * - A report that the transition table does not allow in the present state decides nothing.
+ * - Amount and fee return to `available` with `failed` and `canceled`, and leave transit with `completed`.
  */
-import type { Caller } from "@pix-payments/api/Security"
-import { payoutFee } from "@pix-payments/domain/Cents"
-import { initialPayout } from "@pix-payments/domain/Payout"
-import { recipientKey, type StoredPayout } from "./PayoutTable.ts"
+import { type PayoutReport, payoutTransition } from "@pix-payments/domain/Payout"
+import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
+import type { OutboxEntry } from "../../events/Outbox.ts"
+import type { Ids } from "../../base/Ids.ts"
+import { type LedgerKind, type Transfer, transfer } from "../../ledger/Ledger.ts"
+import { payoutEvents } from "./PayoutResource.ts"
+import type { StoredPayout } from "./PayoutTable.ts"
 
-/** A payout before its decision, which gives it status, fee and duplicate. */
-export type RequestedPayout = Omit<StoredPayout, "status" | "fee" | "duplicateOf">
-
-export interface PayoutRequest {
-  readonly requested: RequestedPayout
-  /** The caller from the cache, where the statement has to revalidate it. */
-  readonly cachedCaller: Caller | undefined
-  /** True where a second operator approved it: it is sent whatever the account's setting (OPR-113). */
-  readonly isApproved?: boolean
-}
-
-/** The terms of an account, and what it can spend. */
-export interface PayoutTerms {
-  readonly status: string
-  readonly onboardingStatus: string
-  readonly autoPayoutEnabled: boolean
-  readonly feeFixedCents: number
-  readonly feeBasisPoints: number
-  /** 0: no duplicate guard. */
-  readonly duplicateWindowSeconds: number
-  readonly availableCents: number
-  /** The account's connection, or the default one; null where there is neither. */
-  readonly connectionId: string | null
-  /** Whether that connection sends payouts. */
-  readonly route: "open" | "missing" | "without-payouts"
-}
-
-export type Decision =
-  | { readonly _tag: "Created" | "Replayed"; readonly payout: StoredPayout }
-  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "StaleCaller" }
-
-/** What the decisions depend on. */
-export interface Facts {
-  readonly isCurrent: (request: PayoutRequest) => boolean
-  readonly accounts: ReadonlyMap<string, PayoutTerms>
-  /** Payouts by `keyOf`. */
-  readonly known: ReadonlyMap<string, StoredPayout>
-  /** Ids of recent payouts by `intentOf`. */
-  readonly duplicates: ReadonlyMap<string, string>
-}
-
-/** A granted payout, and the actions of its events. */
-export interface Granted {
-  readonly request: PayoutRequest
+/** A payout after a change that was decided on it at `sequence - 1`. */
+export interface PayoutChange {
   readonly payout: StoredPayout
-  readonly events: ReadonlyArray<string>
-  readonly terms: PayoutTerms
+  readonly outbox: OutboxEntry
+  readonly transfers: ReadonlyArray<Transfer>
+  /** The notification that caused it, recorded with it. */
+  readonly received?: ReceivedNotification | undefined
 }
 
-export interface Decided {
-  /** One for each request, in order. */
-  readonly decisions: ReadonlyArray<Decision>
-  readonly granted: ReadonlyArray<Granted>
-  /** What the accounts of granted payouts can spend after them. */
-  readonly availableCents: ReadonlyMap<string, number>
+/** What a notification adds to its payout. */
+export interface PayoutFacts {
+  readonly endToEndId?: string | undefined
+  readonly reason?: string | undefined
 }
 
-export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Facts): Decided => {
-  const granted: Array<Granted> = []
-  const availableCents = new Map<string, number>()
-  const createdByKey = new Map<string, StoredPayout>()
-  const createdByIntent = new Map<string, string>()
-
-  const decide = (request: PayoutRequest): Decision => {
-    const { requested } = request
-    if (!facts.isCurrent(request)) return { _tag: "StaleCaller" }
-    const key = keyOf(requested)
-    const existing = key === undefined ? undefined : (createdByKey.get(key) ?? facts.known.get(key))
-    if (existing !== undefined) return { _tag: "Replayed", payout: existing }
-    const terms = facts.accounts.get(requested.accountId)
-    if (terms === undefined || terms.status !== "active" || terms.route === "missing")
-      return { _tag: "AccountInactive" }
-    if (terms.onboardingStatus !== "completed" || terms.route === "without-payouts")
-      return { _tag: "AccountRestricted" }
-    const fee = payoutFee(requested.amount, { fixed: terms.feeFixedCents, basis_points: terms.feeBasisPoints })
-    const available = availableCents.get(requested.accountId) ?? terms.availableCents
-    if (available < requested.amount + fee) return { _tag: "InsufficientBalance" }
-    availableCents.set(requested.accountId, available - requested.amount - fee)
-    const isGuarded = terms.duplicateWindowSeconds > 0
-    const intent = isGuarded ? intentOf({ ...recipientKey(requested), ...requested }) : ""
-    const duplicateOf = isGuarded ? (createdByIntent.get(intent) ?? facts.duplicates.get(intent) ?? null) : null
-    const initial = initialPayout(request.isApproved === true || (terms.autoPayoutEnabled && duplicateOf === null))
-    const payout: StoredPayout = { ...requested, status: initial.status, fee, duplicateOf }
-    if (key !== undefined) createdByKey.set(key, payout)
-    if (isGuarded) createdByIntent.set(intent, payout.id)
-    granted.push({ request, payout, events: initial.events, terms })
-    return { _tag: "Created", payout }
+/** The change that `report` makes; `undefined` where the transition table has none from the payout's status. */
+export const decideChange = (
+  payout: StoredPayout,
+  report: PayoutReport,
+  facts: PayoutFacts,
+  nowMs: number,
+  ids: Ids["Service"]
+): PayoutChange | undefined => {
+  const found = payoutTransition(report, payout.status)
+  if (found === undefined) return undefined
+  const isOutcome = report === "completed" || report === "failed"
+  const moved: StoredPayout = {
+    ...payout,
+    status: found.to,
+    sequence: payout.sequence + 1,
+    endToEndId: report === "completed" ? (facts.endToEndId ?? null) : payout.endToEndId,
+    failureReason: report === "failed" ? (facts.reason ?? "refused by the provider") : payout.failureReason,
+    // An outcome proves that the acquirer received it.
+    processedAtMs: payout.processedAtMs ?? (isOutcome ? nowMs : null)
   }
-
-  return { decisions: requests.map(decide), granted, availableCents }
+  return {
+    payout: moved,
+    outbox: payoutEvents(moved, found.events, ids),
+    transfers: fromTransit[report].flatMap(({ cents, credit }) =>
+      transfer(ids, {
+        accountId: moved.accountId,
+        debit: "payouts_in_transit",
+        credit,
+        amount: cents(moved),
+        resourceId: moved.id,
+        reason: `payout.${report}`
+      })
+    )
+  }
 }
 
-/** The scope of an idempotency key: its application, or the account of a dashboard payout. */
-export const scopeOf = (payout: Pick<StoredPayout, "applicationId" | "accountId">): string =>
-  payout.applicationId ?? payout.accountId
-
-/** The idempotency key of a payout with its scope; `undefined` for a payout without one. */
-export const keyOf = (
-  payout: Pick<StoredPayout, "applicationId" | "accountId" | "origin" | "idempotencyKey">
-): string | undefined =>
-  payout.idempotencyKey === null ? undefined : `${scopeOf(payout)} ${payout.origin} ${payout.idempotencyKey}`
-
-/** Equal for payouts that the duplicate guard takes for the same: account, recipient and amount. */
-export const intentOf = (intent: {
-  readonly accountId: string
-  readonly amount: number
-  readonly pix_key_type: string | null
-  readonly pix_key: string | null
-}): string => `${intent.accountId} ${intent.pix_key_type} ${intent.amount} ${intent.pix_key}`
+/** Where the money in transit goes. */
+const fromTransit: Record<
+  PayoutReport,
+  ReadonlyArray<{ readonly credit: LedgerKind; readonly cents: (payout: StoredPayout) => number }>
+> = {
+  approved: [],
+  completed: [
+    { credit: "acquirer", cents: ({ amount }) => amount },
+    { credit: "fees", cents: ({ fee }) => fee }
+  ],
+  failed: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }],
+  canceled: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }]
+}

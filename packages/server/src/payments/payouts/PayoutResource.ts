@@ -2,6 +2,8 @@
 import type { Cents } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import type { Payout } from "@pix-payments/domain/Payout"
+import type { Ids } from "../../base/Ids.ts"
+import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
 import type { StoredPayout } from "./PayoutTable.ts"
 
 export const toPayout = (payout: StoredPayout): Payout => ({
@@ -28,3 +30,21 @@ export const toPayout = (payout: StoredPayout): Payout => ({
   created_at: formatInstant(payout.createdAtMs),
   sequence: payout.sequence
 })
+
+/** The events of a change, whose resource is a `payment`. */
+export const payoutEvents = (payout: StoredPayout, actions: ReadonlyArray<string>, ids: Ids["Service"]): OutboxEntry =>
+  outboxEntry(
+    `payment.${payout.method}`,
+    actions,
+    {
+      id: payout.id,
+      accountId: payout.accountId,
+      applicationId: payout.applicationId,
+      status: payout.status,
+      sequence: payout.sequence,
+      webhookUrl: payout.webhookUrl,
+      sealedWebhookSecret: payout.sealedWebhookSecret,
+      data: { ...toPayout(payout), object: "payment" }
+    },
+    ids.next
+  )

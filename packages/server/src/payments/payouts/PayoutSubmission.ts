@@ -25,7 +25,6 @@ import {
 } from "../../providers/Acquirer.ts"
 import * as Bulkheads from "../../providers/Bulkheads.ts"
 import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../../providers/Retries.ts"
-import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
@@ -40,8 +39,6 @@ export class PayoutSubmission extends Context.Service<
     readonly claimDue: (
       capacity: Bulkheads.Capacity
     ) => Effect.Effect<Bulkheads.Claimed & { readonly parked: number }, Unavailable>
-    /** Reschedules parked payouts that may be sent again, some of each account in turn. */
-    readonly rescheduleParked: PayoutClaims["Service"]["rescheduleParked"]
   }
 >()("@pix-payments/server/PayoutSubmission") {
   static readonly layer = Layer.effect(
@@ -81,7 +78,7 @@ export class PayoutSubmission extends Context.Service<
         payout: StoredPayout,
         call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
       ): Effect.Effect<PayoutProgress | null> =>
-        acquirer.of(payout.connectionId).pipe(
+        acquirer.providerFor(payout.connectionId).pipe(
           Effect.flatMap(({ payouts: rail }) =>
             rail === undefined
               ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
@@ -149,34 +146,21 @@ export class PayoutSubmission extends Context.Service<
                 )
               }))
             })
-          ),
-        rescheduleParked: claims.rescheduleParked
+          )
       })
     })
   )
 }
 
-/** Submits what is due, and reschedules what was parked, until its scope closes. */
+/** Submits what is due until its scope closes. */
 export const loop = Layer.unwrap(
-  PayoutSubmission.use(({ claimDue, rescheduleParked }) =>
+  PayoutSubmission.use(({ claimDue }) =>
     Effect.succeed(
-      Layer.merge(
-        Bulkheads.loop(
-          "payout submission",
-          { all: 1000, ofClaim: 200, ofConnection: 16, ofSimulator: 500 },
-          claimDue,
-          "100 millis"
-        ),
-        Layer.effectDiscard(
-          Effect.forkScoped(
-            BackgroundLoop.run(
-              "parked payouts",
-              // A round that found nothing to send goes on while accounts are left.
-              Effect.map(rescheduleParked, ({ isWalkComplete, rescheduled }) => rescheduled + (isWalkComplete ? 0 : 1)),
-              Effect.sleep("1 second")
-            )
-          )
-        )
+      Bulkheads.loop(
+        "payout submission",
+        { all: 1000, ofClaim: 200, ofConnection: 16, ofSimulator: 500 },
+        claimDue,
+        "100 millis"
       )
     )
   )

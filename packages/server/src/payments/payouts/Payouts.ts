@@ -1,95 +1,35 @@
 /**
- * Creates payouts, and moves them as operators decide and as the acquirer reports.
+ * Payouts: read, and moved as operators decide and as the acquirer reports. `creation/NewPayouts.ts` creates them.
  *
- * Guarantees:
- * - Amount and fee leave `available` in the commit that stores the payout (PAY-1), and return in the commit of `failed` or
- *   `canceled` (PAY-5).
- * - One key, one payout: a repeat is answered with the payout as it is now, whatever its body says (IDEM rules).
+ * Guarantees: amount and fee return to `available` in the commit of `failed` or `canceled` (PAY-5).
  */
-import type { Caller } from "@pix-payments/api/Security"
-import type { CreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
-import { type CreatePayout, decodeCreatePayout, type PayoutReport } from "@pix-payments/domain/Payout"
-import { parsePixKey } from "@pix-payments/domain/PixKey"
+import type { PayoutReport } from "@pix-payments/domain/Payout"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Result from "effect/Result"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
-import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
-import { ApprovalRequired, Authority } from "../../operators/approvals/Authority.ts"
-import {
-  AccountInactiveError,
-  InsufficientBalanceError,
-  InvalidStateError,
-  NotFoundError,
-  RequestRefused,
-  type UnknownCursor
-} from "../../base/Errors.ts"
+import type { ReadPage } from "../../accounts/AccountPages.ts"
+import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
-import { PublicAddress } from "../../base/network/PublicAddress.ts"
-import { Secrets } from "../../base/Secrets.ts"
 import type { Page } from "../../database/statements/Paging.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { type PayoutFacts, transition } from "./PayoutChange.ts"
-import { type Decision, type RequestedPayout, scopeOf } from "./PayoutDecision.ts"
+import { ApprovalRequired, Authority } from "../../operators/approvals/Authority.ts"
+import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
+import { decideChange, type PayoutFacts } from "./PayoutDecision.ts"
 import type { PayoutFilters } from "./PayoutLists.ts"
 import { PayoutStore } from "./PayoutStore.ts"
 import type { StoredPayout } from "./PayoutTable.ts"
 
-export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
-
-export interface CreatedPayout {
-  readonly payout: StoredPayout
-  /** True where the idempotency key was known. */
-  readonly replayed: boolean
-}
-
-type CreationError =
-  | RequestRefused
-  | AccountInactiveError
-  | AccountRestrictedError
-  | InsufficientBalanceError
-  | Unavailable
-
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /**
-     * Creates a payout from a request body as it came. With `isCached`, the statement that decides the payout revalidates
-     * the caller; `StaleCaller` where it changed.
-     */
-    readonly create: (
-      caller: Caller,
-      key: string,
-      body: unknown,
-      isCached?: boolean
-    ) => Effect.Effect<CreatedPayout, CreationError | StaleCaller>
-    /** Creates a payout that an operator requests, by the `Authority` around it; the key is optional. */
-    readonly createForOperator: (
-      accountId: string,
-      key: string | undefined,
-      request: CreateDashboardPayout
-    ) => Effect.Effect<CreatedPayout, CreationError | ApprovalRequired>
-    /** What `createForOperator` would create now, with the latest payout of a day that it repeats. It stores nothing. */
-    readonly previewForOperator: (
-      accountId: string,
-      key: string | undefined,
-      request: CreateDashboardPayout
-    ) => Effect.Effect<CreatedPayout, CreationError>
     readonly get: (accountId: string, id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
     /** A payout of any account. */
     readonly find: (id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
-    /** The payouts of the caller's account. With `isCached` as in `create`. */
-    readonly listFor: (
-      caller: Caller,
-      filters: PayoutFilters,
-      page: Page,
-      isCached: boolean
-    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | StaleCaller | Unavailable>
+    /** The payouts of the caller's account. */
+    readonly listFor: ReadPage<StoredPayout, PayoutFilters>
     /** The payouts of an account, or of all. */
     readonly list: (
       accountId: string | undefined,
@@ -116,48 +56,7 @@ export class Payouts extends Context.Service<
     Effect.gen(function* () {
       const store = yield* PayoutStore
       const accounts = yield* Accounts
-      const addresses = yield* PublicAddress
-      const secrets = yield* Secrets
       const ids = yield* Ids
-
-      /** A known key is replayed whatever else is wrong with the request. */
-      const unlessReplay = <E>(
-        owner: Owner,
-        key: string | undefined,
-        error: E
-      ): Effect.Effect<CreatedPayout, E | StaleCaller | Unavailable> => {
-        if (owner.cachedCaller !== undefined) return Effect.fail(new StaleCaller())
-        if (key === undefined) return Effect.fail(error)
-        return Effect.flatMap(
-          store.findByKey(scopeOf(owner), owner.origin, key),
-          (payout): Effect.Effect<CreatedPayout, E> =>
-            payout === undefined ? Effect.fail(error) : Effect.succeed({ payout, replayed: true })
-        )
-      }
-
-      const checkWebhook = (
-        owner: Owner,
-        key: string | undefined,
-        { webhook_url: url }: CreatePayout | CreateDashboardPayout
-      ) =>
-        Effect.gen(function* () {
-          if (typeof url !== "string" || (yield* addresses.mayReceive(url, owner.accountId))) return undefined
-          const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
-          return yield* unlessReplay(owner, key, new RequestRefused(refusal))
-        })
-
-      const requestOf = (owner: Owner, key: string | undefined, request: CreatePayout | CreateDashboardPayout) => {
-        const { epochMs, id } = ids.next()
-        return {
-          requested: requestedPayout(id, epochMs, owner, key, request, secrets),
-          cachedCaller: owner.cachedCaller
-        }
-      }
-
-      const create = Effect.fnUntraced(function* (owner: Owner, key: string | undefined, request: CreatePayout) {
-        const replayed = yield* checkWebhook(owner, key, request)
-        return replayed ?? (yield* answerOf(yield* store.create(requestOf(owner, key, request))))
-      })
 
       const find = Effect.fnUntraced(function* (id: string) {
         const payout = isUuid(id) ? yield* store.find(id) : undefined
@@ -176,7 +75,7 @@ export class Payouts extends Context.Service<
       ) {
         while (true) {
           const payout = yield* find(id)
-          const change = transition(payout, report, facts, yield* Clock.currentTimeMillis, ids)
+          const change = decideChange(payout, report, facts, yield* Clock.currentTimeMillis, ids)
           if (change === undefined) return undefined
           if (yield* store.change({ ...change, received })) return change.payout
           // A concurrent change won: decide again on the payout as it is now.
@@ -184,41 +83,6 @@ export class Payouts extends Context.Service<
       })
 
       return Payouts.of({
-        create: Effect.fnUntraced(function* (caller, key, body, isCached = false) {
-          const owner: Owner = {
-            accountId: caller.account.id,
-            applicationId: caller.applicationId,
-            origin: "api",
-            cachedCaller: isCached ? caller : undefined
-          }
-          const decoded = decodeCreatePayout(body)
-          if (Result.isFailure(decoded)) return yield* unlessReplay(owner, key, new RequestRefused(decoded.failure))
-          return yield* create(owner, key, decoded.success)
-        }),
-
-        createForOperator: Effect.fn("Payouts.createForOperator")(
-          function* (accountId, key, request) {
-            const owner = dashboardOf(accountId)
-            const authority = yield* Authority
-            const isApproved = authority.approvalId !== null
-            // The address of an approved payout was checked with its request, and is at each attempt.
-            const replayed = isApproved ? undefined : yield* checkWebhook(owner, key, request)
-            if (replayed !== undefined) return replayed
-            const decision = yield* store.createOfOperator({ ...requestOf(owner, key, request), isApproved }, authority)
-            return yield* answerOf(decision)
-          },
-          Effect.catchTag("StaleCaller", Effect.die)
-        ),
-
-        previewForOperator: Effect.fn("Payouts.previewForOperator")(
-          function* (accountId, key, request) {
-            const owner = dashboardOf(accountId)
-            const replayed = yield* checkWebhook(owner, key, request)
-            return replayed ?? (yield* answerOf(yield* store.preview(requestOf(owner, key, request), A_DAY_SECONDS)))
-          },
-          Effect.catchTag("StaleCaller", Effect.die)
-        ),
-
         get: (accountId, id) =>
           Effect.filterOrFail(
             find(id),
@@ -228,8 +92,7 @@ export class Payouts extends Context.Service<
 
         find,
         list: store.list,
-        listFor: (caller, filters, page, isCached) =>
-          isCached ? store.listFor(caller, filters, page) : store.list(caller.account.id, filters, page),
+        listFor: store.listFor,
 
         cancel: Effect.fn("Payouts.cancel")(function* (id) {
           const moved = yield* move(id, "canceled", {})
@@ -241,7 +104,7 @@ export class Payouts extends Context.Service<
           const authority = yield* Authority
           while (true) {
             const payout = yield* find(id)
-            const change = transition(payout, "approved", {}, yield* Clock.currentTimeMillis, ids)
+            const change = decideChange(payout, "approved", {}, yield* Clock.currentTimeMillis, ids)
             const account = yield* accountOf(payout)
             // PAY-22
             if (change === undefined || account.status !== "active") {
@@ -261,89 +124,4 @@ export class Payouts extends Context.Service<
       })
     })
   )
-}
-
-interface Owner extends Pick<StoredPayout, "accountId" | "applicationId" | "origin"> {
-  /** The caller from the cache, until it is revalidated. */
-  readonly cachedCaller: Caller | undefined
-}
-
-const dashboardOf = (accountId: string): Owner => ({
-  accountId,
-  applicationId: null,
-  origin: "dashboard",
-  cachedCaller: undefined
-})
-
-/** How far back an operator's payout is compared with others. */
-const A_DAY_SECONDS = 86_400
-
-const answerOf = (
-  decision: Decision
-): Effect.Effect<
-  CreatedPayout,
-  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | StaleCaller
-> => {
-  switch (decision._tag) {
-    case "Created":
-      return Effect.succeed({ payout: decision.payout, replayed: false })
-    case "Replayed":
-      return Effect.succeed({ payout: decision.payout, replayed: true })
-    case "StaleCaller":
-      return Effect.fail(new StaleCaller())
-    case "AccountInactive":
-      return Effect.fail(new AccountInactiveError())
-    case "AccountRestricted":
-      return Effect.fail(new AccountRestrictedError())
-    case "InsufficientBalance":
-      return Effect.fail(new InsufficientBalanceError())
-  }
-}
-
-const requestedPayout = (
-  id: string,
-  createdAtMs: number,
-  { accountId, applicationId, origin }: Owner,
-  key: string | undefined,
-  request: CreatePayout | CreateDashboardPayout,
-  secrets: Secrets["Service"]
-): RequestedPayout => ({
-  id,
-  accountId,
-  applicationId,
-  origin,
-  idempotencyKey: key ?? null,
-  method: request.method === "ted" ? "ted" : "pix",
-  amount: request.amount,
-  description: request.description ?? null,
-  reference: request.reference ?? null,
-  recipientName: request.recipient_name ?? null,
-  recipientDocument: request.recipient_document ?? null,
-  ...recipientOf(request),
-  webhookUrl: request.webhook_url ?? null,
-  // An empty secret signs nothing.
-  sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "payout", id }) : null,
-  endToEndId: null,
-  failureReason: null,
-  processedAtMs: null,
-  createdAtMs,
-  sequence: 1,
-  connectionId: null,
-  providerReference: null
-})
-
-/** Where a payout goes: a Pix to its key, in DICT's form; a TED to its bank account. */
-const recipientOf = (
-  request: CreatePayout | CreateDashboardPayout
-): Pick<StoredPayout, "pixKeyType" | "pixKey" | "bankAccount"> => {
-  if ("bank" in request) {
-    const { account, account_type, bank, branch } = request
-    return { pixKeyType: null, pixKey: null, bankAccount: { bank, branch, account, account_type } }
-  }
-  const parsed = parsePixKey(request.pix_key_type, request.pix_key)
-  return {
-    pixKeyType: request.pix_key_type,
-    pixKey: parsed._tag === "Valid" ? parsed.value : request.pix_key,
-    bankAccount: null
-  }
 }

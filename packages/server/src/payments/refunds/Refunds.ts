@@ -1,114 +1,131 @@
 /**
- * The refunds of a charge: one for each order of an operator, and one for each return that the provider made without an
- * order.
+ * Refunds of a charge: ordered by operators, ended by the provider, or made by the provider without an order.
  *
- * Every effect here runs in a transaction that has locked the charge.
+ * Guarantees:
+ * - the charge, its refunds, the money, the events and the disputes that end with it are one commit, decided with the charge
+ *   and its money locked (`RefundDecision.ts`);
+ * - a refund is stored with its order, and ends with it.
+ *
+ * Every effect here runs in the caller's transaction. All but `order` need the charge locked.
  */
+import { chargeStatusAt } from "@pix-payments/domain/Charge"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
 import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
-import { Ids } from "../../base/Ids.ts"
-import { RefundStore, type StoredRefund } from "./RefundStore.ts"
+import type { LockedCharge } from "../charges/ChargeDecision.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { DisputedMoney } from "./DisputedMoney.ts"
+import {
+  decideEnd,
+  decideOrder,
+  decideReturn,
+  orderedRefund,
+  type RefundChange,
+  type RefundFacts,
+  type ReportedReturn,
+  type Reversed
+} from "./RefundDecision.ts"
+import { RefundStore } from "./RefundStore.ts"
 
-/** A return that the provider made without an order. */
-export interface ProviderReturn {
-  /** Cents; with none, there is no refund. */
-  readonly amount: number
-  /** Of these, the cents that were not released yet. */
-  readonly pending: number
-  readonly isMed: boolean
-  /** The provider's id of the return; null where only the loss of the dispute was reported. */
-  readonly providerId: string | null | undefined
-  readonly atMs?: number | undefined
+export interface RefundRequest {
+  /** Cents. Absent: all that is left. */
+  readonly amount?: number | undefined
+  readonly description?: string | undefined
 }
 
 export class Refunds extends Context.Service<
   Refunds,
   {
-    /** Stores the refund of a new order. */
+    /** Stores an operator's order, leased for `leaseMs`, with its refund, whose money is in transit from then on. */
     readonly order: (
-      charge: StoredCharge,
-      order: ChargeOrder,
-      description: string | null
-    ) => Effect.Effect<void, SqlError>
-    /** Ends an open order and its refund. */
-    readonly end: (charge: StoredCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
-    /** Stores a return of the provider. */
-    readonly report: (charge: StoredCharge, made: ProviderReturn) => Effect.Effect<void, SqlError>
-    readonly of: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
-    /** Sets the amount of the return of a lost dispute, and the provider's id of it once that is reported. */
-    readonly match: (refund: StoredRefund, providerId: string | null, amount: number) => Effect.Effect<void, SqlError>
+      chargeId: string,
+      request: RefundRequest,
+      leaseMs: number
+    ) => Effect.Effect<ChargeOrder, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
+    /** Ends the open refund of a charge. */
+    readonly end: (locked: LockedCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
+    /** Applies a return that the provider reports. */
+    readonly giveBack: (locked: LockedCharge, report: ReportedReturn) => Effect.Effect<Reversed, SqlError>
   }
 >()("@pix-payments/server/Refunds") {
   static readonly layer = Layer.effect(
     Refunds,
     Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const money = yield* ChargeMoney
       const store = yield* RefundStore
       const orders = yield* OrderStore
+      const disputed = yield* DisputedMoney
       const ids = yield* Ids
 
-      const processing = (charge: StoredCharge, order: ChargeOrder, description: string | null): StoredRefund => ({
-        id: order.id,
-        chargeId: charge.id,
-        accountId: charge.accountId,
-        connectionId: charge.connectionId,
-        origin: "operator",
-        status: "processing",
-        amount: order.amount,
-        pending: order.pending,
-        description,
-        nature: null,
-        providerId: null,
-        failureReason: null,
-        createdAtMs: ids.next().epochMs,
-        completedAtMs: null
+      const factsOf = Effect.fnUntraced(function* (locked: LockedCharge) {
+        const refunds = yield* store.ofLocked(locked.charge.id)
+        return { locked, refunds, claims: yield* disputed.claimsOn(locked, refunds) } satisfies RefundFacts
+      })
+
+      const apply = Effect.fnUntraced(function* (locked: LockedCharge, change: RefundChange) {
+        if (change.orderEnd !== undefined && locked.order !== undefined)
+          yield* orders.finish(locked.order, change.orderEnd)
+        let moved: LockedCharge | undefined = locked
+        for (const step of change.steps) {
+          moved = yield* money.move(moved, step)
+          if (moved === undefined) return yield* Effect.die(new Error("a charge has changed while it was locked"))
+        }
+        for (const refund of change.refunds) yield* store.put(refund)
+        if (change.losesDisputes) yield* disputed.loseOpen(locked.charge.id)
+        if (change.arrivedLost > 0) yield* disputed.addLost(locked.charge, change.arrivedLost)
+        return { isApplied: change.isApplied, unmatched: change.unmatched }
       })
 
       return Refunds.of({
-        order: (charge, order, description) => store.put(processing(charge, order, description)),
-
-        end: Effect.fnUntraced(function* (charge, order, outcome) {
-          const known = (yield* store.ofLocked(charge.id)).find(({ id }) => id === order.id)
-          const isCompleted = outcome._tag === "Completed"
-          yield* store.put({
-            // The previous release stores its orders without a refund.
-            ...(known ?? processing(charge, order, null)),
-            status: isCompleted ? "completed" : "failed",
-            failureReason: isCompleted ? null : outcome.reason,
-            completedAtMs: isCompleted ? ids.next().epochMs : null
-          })
-          yield* orders.finish(order, isCompleted ? "done" : "refused")
+        order: Effect.fnUntraced(function* (id, { amount, description = null }, leaseMs) {
+          const locked = isUuid(id) ? yield* money.lock(id) : undefined
+          if (locked === undefined) return yield* new NotFoundError()
+          const { charge } = locked
+          const [row] = yield* sql<{ balance: bigint }>`
+            SELECT balance FROM ledger_accounts WHERE owner_id = ${charge.accountId}::uuid AND kind = 'available'`
+          const decision = decideOrder(locked, amount, Number(row?.balance ?? 0n))
+          switch (decision._tag) {
+            case "InvalidState": {
+              const now = yield* Clock.currentTimeMillis
+              return yield* new InvalidStateError({ status: chargeStatusAt(charge.status, charge.expiresAtMs, now) })
+            }
+            case "InsufficientBalance":
+              return yield* new InsufficientBalanceError()
+          }
+          const { amount: cents, pending, step } = decision
+          const { accountId, connectionId, endToEndId, id: chargeId } = charge
+          const order = yield* orders.insert(
+            {
+              id: ids.next().id,
+              kind: "refund",
+              chargeId,
+              accountId,
+              connectionId,
+              endToEndId,
+              amount: cents,
+              pending
+            },
+            leaseMs
+          )
+          yield* store.put(orderedRefund(charge, order, description, ids.next().epochMs))
+          yield* money.move(locked, step)
+          return order
         }),
 
-        report: Effect.fnUntraced(function* (charge, { amount, atMs, isMed, pending, providerId }) {
-          if (amount === 0) return
-          const { epochMs, id } = ids.next()
-          yield* store.put({
-            id,
-            chargeId: charge.id,
-            accountId: charge.accountId,
-            connectionId: charge.connectionId,
-            origin: "provider",
-            status: "completed",
-            amount,
-            pending,
-            description: null,
-            nature: isMed ? "dispute" : null,
-            providerId: providerId === undefined ? id : providerId,
-            failureReason: null,
-            createdAtMs: epochMs,
-            completedAtMs: atMs ?? epochMs
-          })
-        }),
+        end: (locked, order, outcome) =>
+          Effect.flatMap(factsOf(locked), (facts) => apply(locked, decideEnd(facts, order, outcome, ids))),
 
-        of: store.ofLocked,
-
-        match: (refund, providerId, amount) =>
-          store.put({ ...refund, providerId, amount, pending: Math.min(refund.pending, amount) })
+        giveBack: (locked, report) =>
+          Effect.flatMap(factsOf(locked), (facts) => apply(locked, decideReturn(facts, report, ids)))
       })
     })
   )

@@ -45,7 +45,7 @@ export const layer = Layer.effect(
         )
 
     return Acquirer.of({
-      of: (connectionId) => {
+      providerFor: (connectionId) => {
         if (connectionId === null) return simulated
         const connection = registry.find(connectionId)
         if (connection === undefined) return unclear("the connection is unknown")

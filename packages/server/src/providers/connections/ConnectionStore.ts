@@ -66,7 +66,7 @@ export interface ConnectionInput {
   readonly pix_key: string
   readonly exception_rule: ExceptionRule
   readonly paused: boolean
-  /** Absent in a request for a connection that the release before stored: false. */
+  /** Absent: false. */
   readonly payouts_paused?: boolean
   readonly charges_paused?: boolean
   readonly is_default: boolean

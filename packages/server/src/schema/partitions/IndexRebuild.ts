@@ -17,7 +17,7 @@
  *
  * A crash between REINDEX and the reset of the mark repeats a rebuild. No crash skips one.
  *
- * Why: docs/decisions/0041-rebuilt-indexes.md.
+ * Why: docs/decisions/0029-partitions.md.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -2,6 +2,7 @@
 import { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import { connectionKinds, exceptionRules, SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { oneOf } from "../Statements.ts"
+import { callerGeneration, replacesGeneration } from "./generation.ts"
 
 const ledgerKinds = [
   "available",
@@ -95,6 +96,14 @@ export const accountTables = [
     created_at timestamptz NOT NULL
   )`,
   `CREATE INDEX api_keys_of_application ON api_keys (application_id, id)`,
+
+  ...callerGeneration,
+  // All but the time of the last use.
+  replacesGeneration("UPDATE OF application_id, hash, scopes, expires_at, revoked_at OR DELETE ON api_keys"),
+  replacesGeneration("UPDATE OR DELETE ON applications"),
+  replacesGeneration("UPDATE OR DELETE ON accounts"),
+  // All but what sweeps and checks write. A new connection may be the default one.
+  replacesGeneration("INSERT OR UPDATE OF charges_paused, is_default, pays_out OR DELETE ON acquirer_connections"),
 
   `-- Balances of ledger accounts, in the commit of the transfers that change them.
   CREATE TABLE ledger_accounts (

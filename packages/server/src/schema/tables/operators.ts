@@ -3,6 +3,7 @@ import { ApprovalAction, approverRoles, APPROVERS_FOR_FOUR_EYES, ApprovalStatus 
 import { FourEyes } from "@pix-payments/domain/Installation"
 import { OperatorRole } from "@pix-payments/domain/Operator"
 import { oneOf } from "../Statements.ts"
+import { replacesGeneration } from "./generation.ts"
 
 const roles = approverRoles.map((role) => `'${role}'`).join(", ")
 
@@ -27,6 +28,7 @@ export const operatorTables = [
     four_eyes_since timestamptz -- since when two operators may approve; null: never yet
   )`,
   `INSERT INTO installation_settings (name) VALUES ('Pix')`,
+  replacesGeneration("UPDATE OR DELETE ON installation_settings"),
 
   `-- People who operate the installation.
   CREATE TABLE operators (

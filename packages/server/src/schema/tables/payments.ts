@@ -31,7 +31,7 @@ export const paymentTables = [
     webhook_secret text, -- sealed
     expires_at timestamptz,
     created_at timestamptz NOT NULL,
-    has_deferred_reports boolean NOT NULL DEFAULT false,
+    has_early_reversals boolean NOT NULL DEFAULT false, -- rows of early_reversals wait for its payment
     connection_id uuid, -- through which it was emitted; null: the simulator's
     receiver_id uuid, -- in receivers; null until the acquirer has answered
     br_code text,
@@ -56,11 +56,17 @@ export const paymentTables = [
     charge_id uuid NOT NULL
   )`,
 
-  `-- Payments that were claimed, each once, and the states of paid charges.
+  // The end-to-end id comes first in the key: searches know it alone. It is text, not a digest: ids of one bank begin with the
+  // bank and the time, so that new ones are side by side in the index.
+  `-- What an end-to-end id is at a connection, and the states of paid charges.
   CREATE TABLE charge_settlements (
-    end_to_end_id text PRIMARY KEY,
-    charge_id uuid NOT NULL, -- the charge that it pays, or the exception that it is
-    account_id uuid -- of a charge of the API that is paid now; else null
+    connection_id uuid NOT NULL,
+    charge_id uuid, -- the charge that it pays, or the exception that it is; null until its payment arrives
+    account_id uuid, -- of a charge of the API that is paid now; else null
+    amount bigint, -- cents of its payment, as reported first; null until it arrives
+    end_to_end_id text NOT NULL,
+    PRIMARY KEY (end_to_end_id, connection_id),
+    CHECK ((charge_id IS NULL) = (amount IS NULL))
   )`,
   `CREATE INDEX charge_settlements_paid ON charge_settlements (account_id, charge_id) WHERE account_id IS NOT NULL`,
 

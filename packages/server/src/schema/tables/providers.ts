@@ -20,15 +20,17 @@ export const providerTables = [
     report_id uuid NOT NULL
   )`,
 
-  `-- Notifications that wait for the payment of their charge.
-  CREATE TABLE deferred_reports (
-    charge_id uuid NOT NULL,
-    id uuid NOT NULL,
-    report json NOT NULL,
-    due_at timestamptz NOT NULL,
-    PRIMARY KEY (charge_id, id)
+  `-- Returns and MEDs that wait for the payment of their Pix, or of their charge where they name no Pix.
+  CREATE TABLE early_reversals (
+    id uuid PRIMARY KEY, -- of its notification, and of its exception
+    connection_id uuid NOT NULL,
+    end_to_end_id text,
+    charge_id uuid,
+    notification json NOT NULL,
+    CHECK (num_nonnulls(end_to_end_id, charge_id) = 1)
   )`,
-  `CREATE INDEX deferred_reports_due ON deferred_reports (due_at)`,
+  `CREATE INDEX early_reversals_of_pix ON early_reversals (end_to_end_id, connection_id) WHERE end_to_end_id IS NOT NULL`,
+  `CREATE INDEX early_reversals_of_charge ON early_reversals (charge_id) WHERE charge_id IS NOT NULL`,
 
   `-- Orders to providers, stored before they are sent: refunds, cancellations, returns of exceptions, defenses.
   CREATE TABLE acquirer_orders (

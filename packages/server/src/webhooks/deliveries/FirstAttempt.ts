@@ -1,7 +1,7 @@
 /**
  * A first attempt that succeeds is stored in its delivery's row; every other attempt is a row of `delivery_attempts`.
  *
- * Why: docs/decisions/0033-first-attempt.md.
+ * Why: docs/decisions/0031-deliveries.md.
  */
 import { type CompletedAttempt, NIL_UUID } from "./Delivery.ts"
 

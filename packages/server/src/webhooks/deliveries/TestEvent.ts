@@ -7,11 +7,12 @@
  * Rules: OPR-153 to OPR-155.
  */
 import type { Cents } from "@pix-payments/domain/Cents"
-import type { Charge } from "@pix-payments/domain/Charge"
-import type { Dispute } from "@pix-payments/domain/Dispute"
-import type { Payment } from "@pix-payments/domain/Event"
+import { Charge } from "@pix-payments/domain/Charge"
+import { Dispute } from "@pix-payments/domain/Dispute"
+import { Payment } from "@pix-payments/domain/Event"
 import { findEvent, partsOf } from "@pix-payments/domain/EventCatalog"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import * as Schema from "effect/Schema"
 
 interface Test {
   readonly endpointId: string
@@ -45,67 +46,63 @@ const DESCRIPTION = "Test of a webhook endpoint. No money moved."
 const ONE_CENT = 1 as Cents
 
 /** What `data` of the event is. */
-export const testDataOf = (test: Test): (Charge | Payment | Dispute) & { readonly test: true } => {
-  const { method, resource } = partsOf(test.event)
-  if (resource === "dispute") return disputeOf(test)
-  return resource === "charge" ? chargeOf(test, method) : paymentOf(test, method)
+export const testDataOf = ({ atMs, endpointId, event, sequence }: Test): (Charge | Payment | Dispute) & Tested => {
+  const { action, method, resource } = partsOf(event)
+  const common = { id: endpointId, amount: ONE_CENT, currency: "BRL", reference: REFERENCE, sequence } as const
+  const at = formatInstant(atMs)
+  switch (resource) {
+    case "charge":
+      return tested<Charge>(Charge, {
+        ...common,
+        object: "charge",
+        status: "canceled",
+        method: method as Charge["method"],
+        description: DESCRIPTION,
+        pix: { br_code: null, end_to_end_id: null },
+        created_at: at
+      })
+    case "payment":
+      return tested<Payment>(Payment, {
+        ...common,
+        object: "payment",
+        status: "canceled",
+        method: method as Payment["method"],
+        fee: 0 as Cents,
+        description: DESCRIPTION,
+        recipient: { name: null, document: null, pix_key_type: null, pix_key: null },
+        created_at: at
+      })
+    default:
+      return tested<Dispute>(Dispute, {
+        ...common,
+        object: "dispute",
+        charge_id: endpointId,
+        status: "open",
+        reason: DESCRIPTION,
+        opened_at: at,
+        arrived_resolved: false,
+        ...(action === "message" ? { message: DESCRIPTION } : {})
+      })
+  }
 }
 
-const chargeOf = ({ atMs, endpointId, sequence }: Test, method: string): Charge & { readonly test: true } => ({
-  id: endpointId,
-  object: "charge",
-  test: true,
-  status: "canceled",
-  amount: ONE_CENT,
-  currency: "BRL",
-  method: method as Charge["method"],
-  description: DESCRIPTION,
-  reference: REFERENCE,
-  customer: null,
-  pix: { br_code: null, end_to_end_id: null },
-  receiver: null,
-  webhook_url: null,
-  expires_at: null,
-  paid_at: null,
-  failure_reason: null,
-  created_at: formatInstant(atMs),
-  sequence
-})
+interface Tested {
+  readonly test: true
+}
 
-const paymentOf = ({ atMs, endpointId, sequence }: Test, method: string): Payment & { readonly test: true } => ({
-  id: endpointId,
-  object: "payment",
-  test: true,
-  status: "canceled",
-  method: method as Payment["method"],
-  amount: ONE_CENT,
-  fee: 0 as Cents,
-  currency: "BRL",
-  description: DESCRIPTION,
-  reference: REFERENCE,
-  recipient: { name: null, document: null, pix_key_type: null, pix_key: null },
-  end_to_end_id: null,
-  failure_reason: null,
-  webhook_url: null,
-  processed_at: null,
-  created_at: formatInstant(atMs),
-  sequence
-})
+/** The fields that cannot be null. */
+type Given<Resource> = Partial<Resource> & {
+  readonly [Name in keyof Resource as null extends Resource[Name] ? never : Name]: Resource[Name]
+}
 
-const disputeOf = ({ atMs, endpointId, event, sequence }: Test): Dispute & { readonly test: true } => ({
-  object: "dispute",
-  id: endpointId,
-  test: true,
-  charge_id: endpointId,
-  status: "open",
-  amount: ONE_CENT,
-  currency: "BRL",
-  reason: DESCRIPTION,
-  reference: REFERENCE,
-  opened_at: formatInstant(atMs),
-  defense_deadline_at: null,
-  resolved_at: null,
-  arrived_resolved: false,
-  ...(partsOf(event).action === "message" ? { message: DESCRIPTION } : {}),
-  sequence
-})
+/** A resource in the order of its wire form, `test` after `id` and `object`. What is not given is null, or absent. */
+const tested = <Resource extends object>(
+  { fields }: { readonly fields: Readonly<Record<string, Schema.ConstraintDecoder<unknown>>> },
+  given: Given<Resource>
+): Resource & Tested => {
+  const known: ReadonlyMap<string, unknown> = new Map(Object.entries(given))
+  const values = Object.entries(fields).flatMap(([name, field]): ReadonlyArray<readonly [string, unknown]> =>
+    known.has(name) ? [[name, known.get(name)]] : Schema.is(field)(null) ? [[name, null]] : []
+  )
+  return Object.fromEntries(values.toSpliced(2, 0, ["test", true])) as Resource & Tested
+}

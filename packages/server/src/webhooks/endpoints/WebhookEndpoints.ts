@@ -9,7 +9,6 @@
  *
  * Rules: END-1 to END-9.
  */
-import type { Caller } from "@pix-payments/api/Security"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import type {
@@ -21,6 +20,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Confirmed } from "../../accounts/Caller.ts"
 import { NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { destinationOf } from "../../events/Outbox.ts"
 import { Ids } from "../../base/Ids.ts"
@@ -48,15 +48,15 @@ export class WebhookEndpoints extends Context.Service<
     readonly list: (applicationId: string) => Effect.Effect<ReadonlyArray<EndpointRow>, Unavailable>
     readonly find: (applicationId: string, id: string) => Effect.Effect<EndpointRow, NotFoundError | Unavailable>
     readonly create: (
-      caller: Caller,
+      caller: Confirmed,
       input: CreateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, RequestRefused | Unavailable>
     readonly update: (
-      caller: Caller,
+      caller: Confirmed,
       id: string,
       changes: UpdateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
-    readonly remove: (caller: Caller, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
+    readonly remove: (caller: Confirmed, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/WebhookEndpoints") {
   static readonly layer = Layer.effect(
@@ -69,7 +69,7 @@ export class WebhookEndpoints extends Context.Service<
       const paused = yield* PausedDeliveries
       const { webhookEndpointsPerApplication } = yield* Settings
 
-      const checkAddress = (url: string | undefined, { account }: Caller) =>
+      const checkAddress = (url: string | undefined, { account }: Confirmed) =>
         url === undefined
           ? Effect.void
           : Effect.flatMap(addresses.mayReceive(url, account.id), (may) =>

@@ -209,7 +209,7 @@ export const claim = statement(
   joined AS MATERIALIZED (
     SELECT u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
       coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      ${eventData("c")} AS data,
+      ${eventData} AS data,
       CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted' END AS end_reason,
       coalesce(w.active, true) AS is_endpoint_active
     FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id

@@ -10,7 +10,7 @@
  *   again with the same bytes.
  * - Deliveries that wait are bounded: `hasRoom` says whether more may be leased.
  *
- * Why: docs/decisions/0036-leased-changes.md.
+ * Why: docs/decisions/0031-deliveries.md.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

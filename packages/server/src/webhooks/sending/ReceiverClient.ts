@@ -2,16 +2,19 @@
  * Posts to receivers, which are not trusted.
  *
  * Guarantees:
- * - no redirects, no proxy, no HTTP/2 (its frames cannot be counted);
- * - a response is bounded: header, informational responses, chunk framing and body together, and the number of reads. Beyond
- *   that, or beyond the part of a body that is stored, the connection is destroyed and nothing is drained;
- * - an interrupted request is aborted with its connection.
+ * - No redirects, no proxy, no HTTP/2 (its frames cannot be counted).
+ * - The status line is an answer, also where the rest of it is broken or does not come (`ReceiverAnswer`).
+ * - What is read of an answer is bounded before it is parsed. Beyond the bound, or beyond the part of a body that is stored, the
+ *   connection is destroyed and nothing is drained.
+ * - An interrupted request is aborted with its connection.
  *
  * Measured: the adapter of Effect's HTTP client costs twice as much for each delivery, so undici is called directly.
  *
- * Why sockets are counted: undici bounds a header, but each `1xx` begins a new one, and it never counts chunk extensions.
+ * Why reads are intercepted: undici takes `100 Continue` for an error, shows a status only after all headers, counts neither
+ * informational answers nor chunk extensions, and parses the whole of a read before a header's bound applies.
  */
 import * as Undici from "@effect/platform-node/Undici"
+import { type AnswerReader, answerReader } from "@pix-payments/domain/ReceiverAnswer"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
@@ -25,27 +28,35 @@ export interface Post {
   readonly body: string
 }
 
-export interface ReceiverResponse {
-  readonly statusCode: number
-  /** The first 1 KiB. */
+/** What is known of a post, whatever became of it. */
+export interface Exchange {
+  /** The address that it was last sent to. */
+  readonly address: string | null
+  /** Of the status line. */
+  readonly statusCode: number | null
+  /** The first 1 KiB, or what arrived of it. */
   readonly body: Buffer
 }
 
-/** There is no response. `cause` is undici's error. */
+/** The answer is not complete. `cause` is the error of undici or of the connection. */
 export class PostFailed extends Data.TaggedError("PostFailed")<{ readonly cause: unknown }> {}
 
-/** The receiver sent more than `READ_BYTES`. */
-export class ResponseTooLarge extends Data.TaggedError("ResponseTooLarge") {}
+/** What a receiver sent is not read any more: `message` says why. */
+export class AnswerRefused extends Error {}
 
 /** The name of the header that carries the delivery's id. */
 export const DELIVERY_HEADER = "X-Webhook-Delivery"
 
 /** Bytes of a body that are stored. */
 export const KEPT_BYTES = 1024
-/** Bytes of a response that are read. A read counts as at least `MIN_READ_BYTES`. */
-export const READ_BYTES = 32_768
-export const MIN_READ_BYTES = 64
 const HEADER_BYTES = 16_384
+
+/** A post that is under way, or is not taken yet. */
+interface Running {
+  address: string | null
+  answer: AnswerReader | undefined
+  readonly chunks: Array<Buffer>
+}
 
 export const makeReceiverClient = Effect.fnUntraced(function* (options: {
   readonly lookup: LookupFunction
@@ -70,23 +81,23 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
     ),
     (dispatcher) => Effect.promise(() => dispatcher.destroy())
   )
-  const connections = yield* watchConnections
+  const running = new Map<string, Running>()
+  yield* watchConnections((id) => running.get(id))
 
   return {
-    post: ({ body, headers, id, url }: Post): Effect.Effect<ReceiverResponse, PostFailed> =>
-      Effect.callback<ReceiverResponse, PostFailed>((resume) => {
+    /** Ends when the answer is complete, as far as it is stored. `take` has what arrived of it, also after a failure. */
+    post: ({ body, headers, id, url }: Post): Effect.Effect<void, PostFailed> =>
+      Effect.callback<void, PostFailed>((resume) => {
         let controller: Undici.Dispatcher.DispatchController | undefined
         let isOver = false
-        let statusCode = 0
         let length = 0
-        const chunks: Array<Buffer> = []
-        const end = (exit: Effect.Effect<ReceiverResponse, PostFailed>) => {
+        const { chunks } = renewed(running, id)
+        const end = (exit: Effect.Effect<void, PostFailed>) => {
           if (isOver) return
           isOver = true
           // After undici has completed this response: its connection is then free for the next request.
           queueMicrotask(() => resume(exit))
         }
-        const succeed = () => end(Effect.succeed({ statusCode, body: Buffer.concat(chunks).subarray(0, KEPT_BYTES) }))
 
         agent.dispatch(
           {
@@ -101,18 +112,16 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
               controller = started
               if (isOver) started.abort(new Error("the attempt is over"))
             },
-            onResponseStart: (_, status) => {
-              statusCode = status
-            },
+            onResponseStart: () => {},
             onResponseData: (_, chunk) => {
               if (isOver) return
               chunks.push(chunk)
               length += chunk.length
               if (length < KEPT_BYTES) return
-              succeed()
+              end(Effect.void)
               controller?.abort(new Error("the stored part of the body is complete"))
             },
-            onResponseEnd: succeed,
+            onResponseEnd: () => end(Effect.void),
             onResponseError: (_, error) => end(Effect.fail(new PostFailed({ cause: error })))
           }
         )
@@ -121,37 +130,47 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
           controller?.abort(new Error("the attempt is over"))
         })
       }),
-    /** Returns and forgets the address that a delivery was last sent to. */
-    takeAddress: connections.takeAddress
+    /** Returns and forgets what is known of a post. */
+    take: (id: string): Exchange => {
+      const { address = null, answer, chunks = [] } = running.get(id) ?? {}
+      running.delete(id)
+      return {
+        address,
+        statusCode: answer?.status() ?? null,
+        body: Buffer.concat(chunks).subarray(0, KEPT_BYTES)
+      }
+    }
   }
 })
 
-/** Finds the connection that each delivery is written to, and counts what is read from it. */
-const watchConnections = Effect.gen(function* () {
-  const addresses = new Map<string, string>()
-  const counters = new WeakMap<Socket, () => void>()
+const renewed = (running: Map<string, Running>, id: string): Running => {
+  const made: Running = { address: null, answer: undefined, chunks: [] }
+  running.set(id, made)
+  return made
+}
+
+/** Finds the connection that each delivery is written to, and reads its answer along. */
+const watchConnections = (runningOf: (id: string) => Running | undefined) => {
+  const answers = new WeakMap<Socket, { current: AnswerReader }>()
 
   const onSent = (message: unknown) => {
     const { request, socket } = message as SentHeaders
     const id = deliveryIdOf(request.headers)
     if (id === undefined) return
-    if (socket.remoteAddress !== undefined) addresses.set(id, socket.remoteAddress)
-    const restart = counters.get(socket) ?? countReads(socket)
-    counters.set(socket, restart)
-    restart()
+    const answer = answerReader()
+    const known = answers.get(socket)
+    if (known !== undefined) known.current = answer
+    else answers.set(socket, intercepted(socket, answer))
+    const one = runningOf(id)
+    if (one === undefined) return
+    one.address = socket.remoteAddress ?? null
+    one.answer = answer
   }
-  yield* Effect.acquireRelease(
+  return Effect.acquireRelease(
     Effect.sync(() => subscribe(SENT, onSent)),
     () => Effect.sync(() => unsubscribe(SENT, onSent))
   )
-  return {
-    takeAddress: (deliveryId: string): string | null => {
-      const address = addresses.get(deliveryId)
-      addresses.delete(deliveryId)
-      return address ?? null
-    }
-  }
-})
+}
 
 const SENT = "undici:client:sendHeaders"
 
@@ -160,23 +179,24 @@ interface SentHeaders {
   readonly socket: Socket
 }
 
-/**
- * Destroys a socket that sends more than a response may have. Returns a function that restarts the count, for the next
- * request.
- *
- * Its listener runs after undici's, which has parsed what was read: a complete body is a response by then.
- */
-const countReads = (socket: Socket): (() => void) => {
-  let from = 0
-  let reads = 0
-  socket.on("readable", () => {
-    reads++
-    if (socket.bytesRead - from + reads * MIN_READ_BYTES > READ_BYTES) socket.destroy(new ResponseTooLarge())
-  })
-  return () => {
-    from = socket.bytesRead
-    reads = 0
+/** Passes what is read from a socket through the reader of the current answer, and destroys the socket where that ends. */
+const intercepted = (socket: Socket, first: AnswerReader): { current: AnswerReader } => {
+  const answer = { current: first }
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null
+  socket.read = (size?: number): Buffer | null => {
+    if (size !== undefined) return read(size)
+    while (answer.current.end() === undefined) {
+      const bytes = read()
+      if (bytes === null) return null
+      const passed = answer.current.push(bytes)
+      const end = answer.current.end()
+      // After undici has parsed what is passed: it ignores what comes from a socket that is destroyed.
+      if (end !== undefined) process.nextTick(() => socket.destroy(new AnswerRefused(end)))
+      if (passed.length > 0) return Buffer.from(passed.buffer, passed.byteOffset, passed.length)
+    }
+    return null
   }
+  return answer
 }
 
 const deliveryIdOf = (headers: ReadonlyArray<string> | string): string | undefined => {

@@ -8,12 +8,13 @@
  * - a retry is a row with a due time, so that a restart loses none;
  * - a process that stops releases the leases of deliveries that it has not sent.
  *
- * A first attempt normally comes straight from the fan-out. Claims find deliveries that it inserted without a lease,
- * retries, and deliveries that the previous release inserted. Rows are polled; `DeliverySignal` wakes the poll at a commit.
+ * A first attempt normally comes straight from the fan-out. Claims find deliveries that it inserted without a lease
+ * and retries. Rows are polled; `DeliverySignal` wakes the poll at a commit.
  *
  * Rules: DLV-1 to DLV-9, END-5.
  */
 import { retrySchedule } from "@pix-payments/domain/RetryCurve"
+import { isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,7 +26,7 @@ import { Settings } from "../../base/Settings.ts"
 import type { Attempt, ClaimedDelivery, CompletedAttempt } from "../deliveries/Delivery.ts"
 import { makeDeliveryLane } from "./DeliveryLane.ts"
 import * as FanOutLoop from "./FanOutLoop.ts"
-import { isSuccess, WebhookSender } from "./WebhookSender.ts"
+import { WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -2,7 +2,7 @@
  * Makes one attempt to deliver.
  *
  * Guarantees:
- * - `WEBHOOK_TIMEOUT_MS` covers name lookup, connecting, headers and body together;
+ * - `WEBHOOK_TIMEOUT_MS` covers name lookup, connecting, headers and body together. A status line that arrives in time decides;
  * - the address that was checked is the address that is connected to; a redirect is a failure; receivers get no credentials
  *   and no trace headers; their responses are bounded (`ReceiverClient`);
  * - `send` never fails: every outcome is returned as an `Attempt`.
@@ -10,6 +10,7 @@
  * Rules: DLV-1, DLV-2, SIG-1, SIG-2, ADD-2.
  */
 import { partsOf } from "@pix-payments/domain/EventCatalog"
+import { connectionProblem, isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import { attemptKey } from "@pix-payments/domain/Signature"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,7 +23,7 @@ import { type SecretOwner, Secrets } from "../../base/Secrets.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Attempt, ClaimedDelivery } from "../deliveries/Delivery.ts"
 import { type NotReachable, PublicAddress } from "../../base/network/PublicAddress.ts"
-import { type ReceiverResponse, ResponseTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
+import { AnswerRefused, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
 import { DESTINATION_LIMIT } from "../queue/Admission.ts"
 
 export class WebhookSender extends Context.Service<
@@ -60,32 +61,31 @@ export class WebhookSender extends Context.Service<
         send: (delivery) =>
           Effect.suspend(() => {
             const startedAtMs = clock.currentTimeMillisUnsafe()
-            const finished = (response: ReceiverResponse | undefined, error: string | null): Attempt => ({
-              id: ids.next().id,
-              atMs: startedAtMs,
-              durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAtMs),
-              address: client.takeAddress(delivery.id),
-              statusCode: response?.statusCode ?? null,
-              error,
-              responseBody: response === undefined ? null : textOf(response.body)
-            })
+            /** `problem` counts only where no status line arrived. */
+            const finished = (problem: string): Attempt => {
+              const { address, body, statusCode } = client.take(delivery.id)
+              return {
+                id: ids.next().id,
+                atMs: startedAtMs,
+                durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAtMs),
+                address,
+                statusCode,
+                error: statusCode === null ? problem : errorOf(statusCode),
+                responseBody: statusCode === null ? null : textOf(body)
+              }
+            }
             return attempt(delivery).pipe(
-              Effect.map((response) => finished(response, errorOf(response.statusCode))),
-              Effect.timeoutOrElse({
-                duration: webhookTimeoutMs,
-                orElse: () => Effect.sync(() => finished(undefined, "timeout"))
-              }),
-              Effect.catch((error) => Effect.sync(() => finished(undefined, reasonOf(error))))
+              Effect.as("not HTTP"),
+              Effect.timeoutOrElse({ duration: webhookTimeoutMs, orElse: () => Effect.succeed("timeout") }),
+              Effect.catch((error) => Effect.succeed(reasonOf(error))),
+              Effect.map(finished),
+              Effect.onInterrupt(() => Effect.sync(() => client.take(delivery.id)))
             )
           })
       })
     })
   )
 }
-
-/** Any 2xx is a success. */
-export const isSuccess = (statusCode: number | null): boolean =>
-  statusCode !== null && statusCode >= 200 && statusCode < 300
 
 /** The error of a status that is not a success. */
 const errorOf = (statusCode: number): string | null =>
@@ -142,23 +142,18 @@ const reasonOf = (error: NotReachable | PostFailed): string => {
   if (error._tag === "NotReachable") return error.reason
   const { cause } = error
   if (!(cause instanceof Error)) return "unknown"
-  if (cause instanceof ResponseTooLarge || cause.cause instanceof ResponseTooLarge) return "answer too large"
-  if (cause instanceof SecretNotOpened) return cause.message
-  if (cause.name === "HTTPParserError") return hasCode(cause, "HPE_HEADER_OVERFLOW") ? "headers too large" : "not HTTP"
+  if (cause instanceof AnswerRefused || cause instanceof SecretNotOpened) return cause.message
+  if (cause.cause instanceof AnswerRefused) return cause.cause.message
+  if (cause.name === "HTTPParserError") return "not HTTP"
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name
-  return reasons[code] ?? `connection error (${code})`
+  return reasons[code] ?? connectionProblem(code)
 }
 
+/** The errors of undici. */
 const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: "name does not resolve",
-  EAI_AGAIN: "name does not resolve",
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset",
   UND_ERR_SOCKET: "connection closed",
   UND_ERR_CONNECT_TIMEOUT: "timeout",
   UND_ERR_HEADERS_TIMEOUT: "timeout",
   UND_ERR_BODY_TIMEOUT: "timeout",
   UND_ERR_HEADERS_OVERFLOW: "headers too large"
 }
-
-const hasCode = (error: Error, code: string): boolean => "code" in error && error.code === code

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { once } from "node:events"
 import * as Http from "node:http"
 import { operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, receiver } from "../../support/Receiver.ts"
 import { clientOf, TestService } from "../../support/TestService.ts"
@@ -33,7 +33,7 @@ layer(Layer.empty, { excludeTestServices: true })("Logs, traces and metrics", (i
     "hold no key, token, secret, document, e-mail or Pix key, and no SQL is made of what somebody sent",
     () =>
       Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
+        const databaseUrl = yield* createMigratedDatabase
         const operatorToken = "the-token-of-this-operator"
         const secretsKey = Buffer.alloc(32, 7).toString("base64")
         const exported = yield* collector

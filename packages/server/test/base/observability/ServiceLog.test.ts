@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { create, settled } from "../../support/ChargeDeliveries.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
@@ -53,7 +53,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The datab
 layer(Layer.empty, { excludeTestServices: true })("The log", (it) => {
   it.effect("of a process contains no key, no secret and no data of a payer", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const operatorToken = "the-token-of-this-operator"
       const service = yield* startProcess({
         DATABASE_URL: Redacted.value(databaseUrl),

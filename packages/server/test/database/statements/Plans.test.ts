@@ -42,14 +42,13 @@ const ALL = 9
 
 /** Background work, by words that only its statement has. */
 const queues: Readonly<Record<string, RegExp>> = {
-  "charges to recover": /taken_over AS/,
+  "charges to recover": /WITH\s+due AS MATERIALIZED[^]*unnest\(d.charge_ids\)/,
   "charges to recover again": /WITH RECURSIVE accounts AS[^]*FROM charge_recoveries/,
   "payouts to hand over": /WITH RECURSIVE\s+longest_due AS/,
   "parked payouts": /WITH RECURSIVE\s+places\(account_id, connection_id, n\) AS/,
   "accounts with releases that are due": /WITH RECURSIVE\s+waiting AS \([^]*FROM releases/,
   "simulated reports that are due": /UPDATE simulator_reports SET due_at/,
   "orders to the acquirer": /UPDATE acquirer_orders SET attempts/,
-  "deferred reports": /UPDATE deferred_reports SET due_at/,
   "changes to fan out": /WITH RECURSIVE\s+walk AS/,
   "first attempts, as they fall due": /WITH\s+newly_due AS[^]*attempts_made = 0/,
   "retries, as they fall due": /WITH\s+newly_due AS[^]*attempts_made > 0/,

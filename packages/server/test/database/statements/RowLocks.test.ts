@@ -10,7 +10,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { decideChange } from "../../../src/payments/charges/ChargeDecision.ts"
 import { ChargeStore } from "../../../src/payments/charges/ChargeStore.ts"
 import { Ids } from "../../../src/base/Ids.ts"
-import { transition } from "../../../src/payments/payouts/PayoutChange.ts"
+import { NewPayoutStore } from "../../../src/payments/payouts/creation/NewPayoutStore.ts"
+import { decideChange as decidePayoutChange } from "../../../src/payments/payouts/PayoutDecision.ts"
 import { PayoutStore } from "../../../src/payments/payouts/PayoutStore.ts"
 import { created } from "../../support/ChargeRequests.ts"
 import {
@@ -87,7 +88,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const [low = "", high = ""] = payoutIds.toSorted()
       const nowMs = yield* Clock.currentTimeMillis
       const changes = yield* Effect.forEach([high, low], (id) =>
-        Effect.map(store.find(id), (payout) => transition(payout!, "canceled", {}, nowMs, ids)!)
+        Effect.map(store.find(id), (payout) => decidePayoutChange(payout!, "canceled", {}, nowMs, ids)!)
       )
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
@@ -111,11 +112,16 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const { key } = yield* makeCaller()
       const { id } = yield* created(key)
       const charge = (yield* store.find(id))!
-      // As a server of the release before does, whose keys a trigger stores.
       const insertElsewhere = (idempotencyKey: string) => sql`
+        WITH made AS MATERIALIZED (SELECT uuidv7() AS id),
+        claimed AS (
+          INSERT INTO charge_keys (digest, charge_id)
+          SELECT idempotency_digest(c.application_id, c.origin, ${idempotencyKey}), made.id FROM charges c, made
+          WHERE c.id = ${id}::uuid
+        )
         INSERT INTO charges SELECT (jsonb_populate_record(c,
-          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text))).*
-        FROM charges c WHERE id = ${id}::uuid`
+          jsonb_build_object('id', made.id, 'idempotency_key', ${idempotencyKey}::text))).*
+        FROM charges c, made WHERE c.id = ${id}::uuid`
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* insertElsewhere("key a")
@@ -193,23 +199,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A locked 
   it.effect("is passed by: another account's payout that is decided under the lock is stored meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const store = yield* PayoutStore
+      const payouts = yield* PayoutStore
+      const { create } = yield* NewPayoutStore
       const ids = yield* Ids
       // Accounts with a duplicate guard: their payouts are decided under the lock.
       const [own, other] = [yield* funded(5000), yield* funded(5000)]
       const requests = yield* Effect.forEach([own, other], ({ accountId, key }) =>
         Effect.gen(function* () {
           yield* operated("PATCH", `/accounts/${accountId}`, { payout_duplicate_window: 60 })
-          const payout = (yield* store.find((yield* paidOut(key)).id))!
+          const payout = (yield* payouts.find((yield* paidOut(key)).id))!
           const requested = { ...payout, id: ids.next().id, amount: 700, idempotencyKey: newKey(), sequence: 1 }
-          return { requested, cachedCaller: undefined }
+          return { requested, caller: undefined }
         })
       )
       const locked = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* sql`SELECT FROM ledger_accounts WHERE owner_id = ${own.accountId}::uuid FOR UPDATE`
           const [locked, free] = yield* Effect.forEach(requests, (request) =>
-            Effect.forkChild(store.create(request), { startImmediately: true })
+            Effect.forkChild(create(request), { startImmediately: true })
           )
           assert.strictEqual((yield* Fiber.join(free!))._tag, "Created")
           assert.isUndefined(locked!.pollUnsafe())

@@ -17,7 +17,7 @@ import { create, created, someCharge } from "../../support/ChargeRequests.ts"
 import { connectedBank } from "../../support/ConnectedBank.ts"
 import { connectedAccount } from "../../support/ConnectedProcess.ts"
 import { OPERATOR_TOKEN } from "../../support/Load.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../../support/Process.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
@@ -103,7 +103,7 @@ if (seconds > 0) {
       () =>
         Effect.gen(function* () {
           const service = yield* startProcess({
-            DATABASE_URL: Redacted.value(yield* createDatabase()),
+            DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
             DATA_DIR: yield* temporaryFolder,
             OPERATOR_TOKEN,
             NODE_OPTIONS: `--expose-gc --import=${join(import.meta.dirname, "../../support/Memory.preload.mjs")}`

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import * as Http from "node:http"
 import { someCharge } from "../../support/ChargeRequests.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { closedPort, eventually } from "../../support/Receiver.ts"
 import { clientOf } from "../../support/TestService.ts"
@@ -73,7 +73,7 @@ const print = (balancer: Balancer, seen: Seen): void => {
 
 /** Restarts both servers, one after the other, and returns what callers saw. */
 const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
-  const databaseUrl = yield* createDatabase()
+  const databaseUrl = yield* createMigratedDatabase
   const folder = yield* temporaryFolder
   const ports = Effect.all({ public: closedPort, operator: closedPort })
   const addresses: readonly [Ports, Ports] = [yield* ports, yield* ports]

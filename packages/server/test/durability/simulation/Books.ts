@@ -210,7 +210,7 @@ export const makeBooks = (machine: Machine): Books => {
     layerFor: (process) =>
       Layer.merge(
         Layer.succeed(Acquirer, {
-          of: () =>
+          providerFor: () =>
             Effect.succeed({
               emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
               cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),

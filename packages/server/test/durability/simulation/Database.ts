@@ -24,11 +24,12 @@ export interface Database {
 
 /**
  * Migrates an empty database and makes it ready for simulations. `socket` is the path of a Unix socket, which costs less
- * than TCP.
+ * than TCP. Truncated tables make PostgreSQL plan every statement again, so most seeds begin with a deletion.
  */
 export const openDatabase = (
   url: Redacted.Redacted<string>,
-  socket?: string
+  socket?: string,
+  seedsPerTruncate = 25
 ): Effect.Effect<Database, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const migrating = yield* Layer.build(PgClient.layer({ url, maxConnections: 3 }))
@@ -93,15 +94,12 @@ export const openDatabase = (
         query,
         run: (sql, params) => Effect.runPromiseExit(connection.query(sql, params)),
         reset: async () => {
-          if (resets++ % SEEDS_PER_TRUNCATE === 0) await clean(`TRUNCATE ${tables.join(", ")}`)
+          if (resets++ % seedsPerTruncate === 0) await clean(`TRUNCATE ${tables.join(", ")}`)
           await clean("SELECT simulation_empty()")
         }
       } satisfies Database
     })
   })
-
-/** Truncated tables make PostgreSQL plan every statement again, so most seeds begin with a deletion. */
-const SEEDS_PER_TRUNCATE = 25
 
 /**
  * What the simulation adds: the virtual clock, and a log, in the order of the commits, of how rows moved and of the
@@ -129,16 +127,18 @@ const preparation = [
   `CREATE FUNCTION simulation_move() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF TG_OP = 'INSERT' THEN
-        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_TABLE_NAME, NEW.id, NEW.status, NEW.sequence);
+        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_ARGV[0], NEW.id, NEW.status, NEW.sequence);
       ELSIF NEW.status <> OLD.status OR NEW.sequence <> OLD.sequence THEN
         INSERT INTO simulation_moves (kind, id, was, is_now, sequence)
-          VALUES (TG_TABLE_NAME, NEW.id, OLD.status, NEW.status, NEW.sequence);
+          VALUES (TG_ARGV[0], NEW.id, OLD.status, NEW.status, NEW.sequence);
       END IF;
       RETURN NULL;
     END $$`,
   ...["charges", "payouts", "disputes"].map(
     (table) =>
-      `CREATE TRIGGER simulation_move AFTER INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION simulation_move()`
+      // The trigger's table is the partition.
+      `CREATE TRIGGER simulation_move AFTER INSERT OR UPDATE ON ${table}
+        FOR EACH ROW EXECUTE FUNCTION simulation_move('${table}')`
   ),
   `CREATE FUNCTION simulation_release() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

@@ -169,5 +169,6 @@ const waitingRows = `
     WHERE d.status IN ('scheduled', 'delivering') AND w.deleted_at IS NULL
   UNION ALL SELECT 'outbox', change_id, 'waiting' FROM outbox
   UNION ALL SELECT 'order', charge_id, state FROM acquirer_orders WHERE state = 'ordered'
-  UNION ALL SELECT 'deferred report', d.id, 'waiting' FROM deferred_reports d
+  UNION ALL SELECT 'early return', id, 'waiting' FROM early_reversals
+    WHERE charge_id IS NOT NULL OR notification ->> '_tag' <> 'med.opened'
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`

@@ -1,6 +1,6 @@
 /** The creations that callers want once: each is repeated under its key, by any process, until it is answered. */
-import { Charges } from "../../../src/payments/charges/Charges.ts"
-import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
+import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts"
 import type { Cents } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -123,16 +123,20 @@ export const makeOperations = (options: {
       id: undefined,
       isSettled: false,
       ask: (process) => {
-        const made: Effect.Effect<string, { readonly _tag: string; readonly chargeId?: string }, Charges | Payouts> =
+        const made: Effect.Effect<
+          string,
+          { readonly _tag: string; readonly chargeId?: string },
+          NewCharges | NewPayouts
+        > =
           kind === "charge"
-            ? Charges.use(({ createForCheckout }) =>
+            ? NewCharges.use(({ createForCheckout }) =>
                 createForCheckout({ id: merchant.applicationId, accountId: merchant.accountId }, key, {
                   amount: amount as Cents,
                   description: name,
                   customer
                 })
               ).pipe(Effect.map(({ charge }) => charge.id))
-            : Payouts.use(({ createForOperator: make }) =>
+            : NewPayouts.use(({ createForOperator: make }) =>
                 make(merchant.accountId, key, {
                   amount: amount as Cents,
                   description: name,

@@ -1,8 +1,9 @@
 /** The operators of the simulated service: their decisions, orders, and changes of accounts. */
 import { Accounts, type AccountSettings } from "../../../src/accounts/Accounts.ts"
 import { type Decision, ExceptionResolution } from "../../../src/payments/exceptions/ExceptionResolution.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
-import { DefenseOrders } from "../../../src/payments/orders/DefenseOrders.ts"
+import { Cancellations } from "../../../src/payments/charges/Cancellations.ts"
+import { Defenses } from "../../../src/payments/disputes/Defenses.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
 import { DeliveryStore } from "../../../src/webhooks/deliveries/DeliveryStore.ts"
 import * as Exit from "effect/Exit"
@@ -57,7 +58,7 @@ export const makeOperators = (options: {
     operate(
       process,
       `cancel charge ${id}`,
-      ChargeOrders.use((orders) => orders.cancel(id)),
+      Cancellations.use(({ cancel }) => cancel(id)),
       ["InvalidStateError"],
       (exit) => {
         if (errorOf(exit)?._tag !== "Unavailable") cancels.delete(id)
@@ -119,7 +120,7 @@ export const makeOperators = (options: {
         return operate(
           process,
           `refund ${amount ?? "all"} of ${id}`,
-          ChargeOrders.use(({ refund }) => refund(id, amount === undefined ? {} : { amount })),
+          RefundOrders.use(({ refund }) => refund(id, amount === undefined ? {} : { amount })),
           ["InvalidStateError", "InsufficientBalanceError", "RefundRejected"]
         )
       }
@@ -148,7 +149,7 @@ export const makeOperators = (options: {
         return operate(
           process,
           "defend",
-          DefenseOrders.use(({ file }) => file(dispute, { text: "?", files: [] })),
+          Defenses.use(({ file }) => file(dispute, { text: "?", files: [] })),
           ["InvalidStateError"]
         )
       case 5: {

@@ -236,6 +236,9 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 2000 }), { excludeTestServices:
       assert.isAtMost(asked() - before, 100)
       assert.strictEqual((yield* post(`${bank.url}/pix`, "x".repeat(1024 * 1024 + 1), own)).status, 413)
       assert.strictEqual((yield* post(`${bank.url}/pix`, "no JSON", own)).status, 200)
+      // ERR-18: each chunk counts as 256 bytes of the megabyte.
+      const chunks = Array.from({ length: 4096 + 1 }, () => "x")
+      assert.strictEqual((yield* post(`${bank.url}/pix`, chunks, own)).status, 413)
     })
   )
 })

@@ -87,6 +87,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
+      const { text: before } = yield* operate("GET", "/metrics")
       const { url } = yield* receiver(({ path }, response) => {
         response.statusCode = path === "/bad" ? 500 : 200
         response.end()
@@ -103,7 +104,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
       const { headers: received, status, text } = yield* operate("GET", "/metrics", { headers })
       assert.strictEqual(status, 200)
       assert.match(String(received["content-type"]), /^text\/plain/)
-      const count = (pattern: RegExp) => Number(pattern.exec(text)?.[1])
+      const count = (pattern: RegExp) => Number(pattern.exec(text)?.[1]) - Number(pattern.exec(before)?.[1] ?? 0)
       assert.isAtLeast(count(/^pix_payments_http_requests_total\{route="\/v1\/charges",status="201"\} (\d+)$/m), 2)
       assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m), 2)
       assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="failed"\} (\d+)$/m), 4)

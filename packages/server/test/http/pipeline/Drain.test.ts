@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Http from "node:http"
 import { startProcess } from "../../support/Process.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { eventually } from "../../support/Receiver.ts"
 
 describe("A server after SIGTERM", () => {
@@ -13,7 +13,7 @@ describe("A server after SIGTERM", () => {
     (processes) =>
       Effect.gen(function* () {
         const service = yield* startProcess({
-          DATABASE_URL: Redacted.value(yield* createDatabase()),
+          DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
           DATA_DIR: yield* temporaryFolder,
           OPERATOR_TOKEN: "the operator's token of these tests",
           SHUTDOWN_DELAY_MS: "6000",

@@ -154,12 +154,14 @@ const route = (template: string, answer: Route<undefined>["answer"]): Route<unde
   segments: template.split("/").slice(1),
   takesBody: false,
   maxBodyBytes: undefined,
+  beforeBody: () => undefined,
   answer
 })
 
 const guard: Guard<undefined, undefined, never> = {
   credentialsOf: () => undefined,
   accountOf: () => undefined,
+  beforeBody: () => undefined,
   protect: () => () => Effect.succeed({ status: 200 })
 }
 

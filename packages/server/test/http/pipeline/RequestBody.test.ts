@@ -2,6 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
+import { gzipSync } from "node:zlib"
 import { assertRefused, create, type ErrorBody, listed, someCharge } from "../../support/ChargeRequests.ts"
 import { type CallOptions, newKey, TestService } from "../../support/TestService.ts"
 
@@ -125,6 +126,105 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
         assert.deepStrictEqual((yield* listed(key)).data, [])
         const answer = yield* ask(bodyOf(LIMIT))
         assert.deepStrictEqual([answer.status, answer.headers["idempotent-replayed"]], [201, undefined])
+      })
+    )
+  })
+
+  describe("ERR-16: a body that is not UTF-8 is `VALIDATION_ERROR` without `details`, and nothing is stored", () => {
+    const named = (name: string) => JSON.stringify({ ...someCharge, customer: { ...someCharge.customer, name } })
+    const withBytes = (...bytes: ReadonlyArray<number>) =>
+      Buffer.concat(
+        named("Jo|o")
+          .split("|")
+          .flatMap((part, index) => (index === 0 ? [Buffer.from(part)] : [Buffer.from(bytes), Buffer.from(part)]))
+      )
+
+    it.effect.each([
+      { name: "Latin-1", body: withBytes(0xe3) },
+      { name: "half a character", body: withBytes(0xc3) },
+      { name: "a character in too many bytes", body: withBytes(0xc0, 0xaf) },
+      { name: "half of a surrogate pair", body: withBytes(0xed, 0xa0, 0x80) },
+      { name: "beyond the last character", body: withBytes(0xf4, 0x90, 0x80, 0x80) },
+      { name: "UTF-16", body: Buffer.from(`\u{feff}${named("João")}`, "utf16le") },
+      { name: "the last byte", body: Buffer.concat([Buffer.from(named("João")), Buffer.from([0xff])]) }
+    ])("$name", ({ body }) =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        const answer = yield* call<Charge & ErrorBody>("POST", "/v1/charges", { key, idempotencyKey: newKey(), body })
+        assertRefused(answer, "VALIDATION_ERROR")
+        assert.match(answer.body.message, /UTF-8/)
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+      })
+    )
+
+    it.effect("on every route: a payout, a webhook's secret, and an operator's", () =>
+      Effect.gen(function* () {
+        const { call, operate } = yield* TestService
+        const { accountId, key } = yield* caller
+        const latin1 = (text: string) => Buffer.from(text, "latin1")
+        const webhook = latin1(
+          '{"url":"https://example.com/","events":["charge.pix.paid"],"secret":"\u00e7-secret-of-this"}'
+        )
+        for (const answer of [
+          yield* call("POST", "/v1/webhooks", { key, body: webhook }),
+          yield* call("POST", "/v1/payouts", {
+            key,
+            idempotencyKey: newKey(),
+            body: latin1('{"description":"\u00e7"}')
+          }),
+          yield* operate("POST", `/operator/v1/accounts/${accountId}/applications`, {
+            body: latin1('{"name":"\u00e7"}')
+          })
+        ]) {
+          assertRefused(answer, "VALIDATION_ERROR")
+          assert.match(String(answer.body["message"]), /UTF-8/)
+        }
+        assert.deepStrictEqual((yield* call("GET", "/v1/webhooks", { key })).body["data"], [])
+      })
+    )
+
+    it.effect("a byte order mark is ignored", () =>
+      Effect.gen(function* () {
+        const answer = yield* post({ body: `\u{feff}${named("João")}` })
+        assert.strictEqual(answer.status, 201, answer.text)
+        assert.strictEqual(answer.body.customer?.name, "João")
+      })
+    )
+
+    it.effect("IDEM-4: a replay is answered, whatever the body", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        const answer = yield* create(key, {}, "12345678")
+        const again = yield* call("POST", "/v1/charges", { key, idempotencyKey: "12345678", body: withBytes(0xe3) })
+        assert.deepStrictEqual([again.status, again.body["id"]], [201, answer.body.id])
+      })
+    )
+  })
+
+  describe("ERR-17: a `Content-Encoding` other than `identity` is `VALIDATION_ERROR` with its name", () => {
+    const encodings = ["gzip", "br", "deflate", "x", "identity, gzip"]
+    it.effect.each(encodings)("%s", (encoding) =>
+      Effect.gen(function* () {
+        const { call, operate } = yield* TestService
+        const { key } = yield* caller
+        const headers = { "content-encoding": encoding }
+        for (const body of [JSON.stringify(someCharge), gzipSync(JSON.stringify(someCharge))]) {
+          const answer = yield* call("POST", "/v1/charges", { key, idempotencyKey: newKey(), body, headers })
+          assertRefused(answer, "VALIDATION_ERROR", ["Content-Encoding"])
+          assertRefused(yield* operate("POST", "/operator/v1/accounts", { body, headers }), "VALIDATION_ERROR", [
+            "Content-Encoding"
+          ])
+        }
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+      })
+    )
+
+    it.effect.each(["identity", " Identity ", ""])("not '%s'", (encoding) =>
+      Effect.gen(function* () {
+        const answer = yield* post({ body: someCharge, headers: { "content-encoding": encoding } })
+        assert.strictEqual(answer.status, 201, answer.text)
       })
     )
   })

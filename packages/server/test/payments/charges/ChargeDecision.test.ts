@@ -1,6 +1,5 @@
 /** The decisions of a charge and its money, without a database. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Cents } from "@pix-payments/domain/Cents"
 import type { ChargeReport, ChargeStatus } from "@pix-payments/domain/Charge"
 import { noFunds } from "@pix-payments/domain/ChargeMoney"
 import {
@@ -11,8 +10,8 @@ import {
   newCharge
 } from "../../../src/payments/charges/ChargeDecision.ts"
 import type { StoredCharge } from "../../../src/payments/charges/ChargeTable.ts"
+import { CREATED, createdCharge, merchant, requestOf } from "../../support/NewCharge.ts"
 
-const CREATED = Date.UTC(2026, 10, 21)
 const EXPIRES = CREATED + 86_400_000
 
 /** Ids that count, of one instant. */
@@ -21,28 +20,7 @@ const counting = () => {
   return { next: () => ({ id: `id-${++count}`, epochMs: CREATED }) }
 }
 
-const merchant = {
-  name: "Loja",
-  document: "11222333000181",
-  status: "active",
-  defaultExpiresInSeconds: 86_400,
-  chargesPaused: false,
-  connectionId: null
-}
-
-const request = {
-  amount: 1000 as Cents,
-  customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
-}
-
-const created = newCharge(
-  "charge",
-  CREATED,
-  { accountId: "account", applicationId: "application", origin: "api", idempotencyKey: "key" },
-  merchant,
-  request,
-  null
-)
+const created = createdCharge()
 
 const chargeIn = (status: ChargeStatus, more: Partial<StoredCharge> = {}): StoredCharge => ({
   ...created,
@@ -74,7 +52,7 @@ describe("A new charge", () => {
     assert.strictEqual(created.status, "processing")
     assert.strictEqual(created.sequence, 1)
     assert.strictEqual(created.expiresAtMs, EXPIRES)
-    const short = newCharge("charge", CREATED, created, merchant, { ...request, expires_in: 60 }, "sealed")
+    const short = newCharge("charge", CREATED, created, merchant, { ...requestOf(1000), expires_in: 60 }, "sealed")
     assert.strictEqual(short.expiresAtMs, CREATED + 60_000)
     assert.strictEqual(short.sealedWebhookSecret, "sealed")
   })

@@ -7,10 +7,10 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerRefused, AcquirerUnclear, type DefenseOrder } from "../../../src/providers/Acquirer.ts"
-import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { DisputeStore } from "../../../src/payments/disputes/DisputeStore.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { DefenseOrders } from "../../../src/payments/orders/DefenseOrders.ts"
+import { Defenses } from "../../../src/payments/disputes/Defenses.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { type Dispute, disputeOf, med, refusesAll } from "../../support/Disputes.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -79,8 +79,8 @@ const choosing = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           disputes: {
             defend: (order) =>
@@ -96,7 +96,7 @@ const choosing = Layer.effect(
 
 const disputed = Effect.gen(function* () {
   const accounts = yield* Accounts
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const { receive } = yield* AcquirerNotifications
   const store = yield* DisputeStore
   const account = yield* accounts.create({
@@ -122,9 +122,9 @@ const disputed = Effect.gen(function* () {
 })
 
 const lease = SqlClient.use((sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE kind = 'defend'`)
-const finishDue = DefenseOrders.use(({ claimDue }) => runDue(claimDue))
+const finishDue = Defenses.use(({ claimDue }) => runDue(claimDue))
 const filed = (disputeId: string) =>
-  DefenseOrders.use((orders) =>
+  Defenses.use((orders) =>
     orders.file(disputeId, {
       text: "delivered",
       files: [{ name: "a.txt", contentType: "text/plain", base64: Buffer.from("proof").toString("base64") }]

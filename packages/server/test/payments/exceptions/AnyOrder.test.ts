@@ -10,6 +10,7 @@ import type { AcquirerNotification } from "../../../src/providers/AcquirerNotifi
 import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { created } from "../../support/ChargeRequests.ts"
 import { movedTo, newConnection, newPix, notified, txidOf, unallocated } from "../../support/Exceptions.ts"
+import { incompleteKeys } from "../../support/KeyTables.ts"
 import { type Random, randomFrom } from "../../support/Model.ts"
 import { ledgerBalancesOf, operated } from "../../support/Money.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -130,50 +131,35 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
         const effectsOf = (fact: Fact, connectionId: string) =>
           effects.get(`${facts.indexOf(fact)} ${connectionId}`) ?? 0
 
-        const deferred = yield* sql<{ report: { externalId?: string; connectionId?: string } }>`
-          SELECT report FROM deferred_reports WHERE charge_id = ANY (string_to_array(${charges.join()}, ',')::uuid[])`
-        const isWaiting = (fact: Fact, connectionId: string) =>
-          deferred.some(
-            ({ report }) =>
-              "externalId" in fact.notification &&
-              report.externalId === fact.notification.externalId &&
-              report.connectionId === connectionId
-          )
-        const settled = yield* sql<{ end_to_end_id: string; connection_id: string }>`
-          SELECT end_to_end_id, connection_id FROM charges WHERE account_id = ${accountId}::uuid AND end_to_end_id IS NOT NULL
+        // A settlement is of its connection: each one has its own effect of a fact that it reports, in whatever order.
+        const nameOf = ({ fact, connectionId }: Report) => `${fact.pix.endToEndId} ${connectionId}`
+        const reported = [
+          ...new Map(reports.map((each) => [`${facts.indexOf(each.fact)} ${each.connectionId}`, each])).values()
+        ]
+        const settled = yield* sql<{ name: string }>`
+          SELECT concat_ws(' ', end_to_end_id, connection_id) AS name FROM charges
+          WHERE account_id = ${accountId}::uuid AND end_to_end_id IS NOT NULL
           UNION ALL
-          SELECT end_to_end_id, connection_id FROM acquirer_exceptions
+          SELECT concat_ws(' ', end_to_end_id, connection_id) FROM acquirer_exceptions
           WHERE connection_id = ANY (string_to_array(${connections.join()}, ',')::uuid[])
             AND kind NOT IN ('unmatched_return', 'unmatched_dispute')`
         assert.deepStrictEqual(
-          settled.map((row) => row.end_to_end_id).toSorted(),
-          all.map((pix) => pix.endToEndId).toSorted()
+          settled.map(({ name }) => name).toSorted(),
+          reported
+            .filter(({ fact }) => fact.kind === "payment")
+            .map(nameOf)
+            .toSorted()
         )
-        const receivers = new Map(settled.map((row) => [row.end_to_end_id, row.connection_id]))
-        // Returns that were posted before another connection reported their payment.
-        const foreign = yield* sql<{ end_to_end_id: string; connection_id: string; amount: bigint }>`
-          SELECT end_to_end_id, connection_id, amount FROM acquirer_exceptions
-          WHERE connection_id = ANY (string_to_array(${connections.join()}, ',')::uuid[]) AND kind = 'unmatched_return'`
-        let arrived = 0
-        let returned = foreign
-          .filter((row) => receivers.get(row.end_to_end_id) !== row.connection_id)
-          .reduce((sum, { amount }) => sum + Number(amount), 0)
-        for (const fact of facts) {
-          const { endToEndId } = fact.pix
-          const counts = connections.map((connectionId) => effectsOf(fact, connectionId))
-          if (fact.kind === "payment") {
-            arrived += fact.amount
-            assert.strictEqual(counts[0]! + counts[1]!, 1, `effects of the payment ${endToEndId}`)
-            continue
-          }
-          for (const count of counts) assert.isAtMost(count, 1, `effects of a report of ${endToEndId}`)
-          const receiver = receivers.get(endToEndId)!
-          // A return is posted by the connection that received its Pix, in whatever order they were reported.
-          if (fact.kind !== "return" || !effects.has(`${facts.indexOf(fact)} ${receiver}`)) continue
-          assert.strictEqual(effectsOf(fact, receiver), 1, `effects of a return of ${endToEndId}`)
-          assert.isFalse(isWaiting(fact, receiver), `a return of ${endToEndId} is still deferred`)
-          returned += fact.amount
+        let [arrived, returned] = [0, 0]
+        for (const each of reported) {
+          const { connectionId, fact } = each
+          const count = effectsOf(fact, connectionId)
+          if (fact.kind === "med") assert.isAtMost(count, 1, `effects of a MED of ${nameOf(each)}`)
+          else assert.strictEqual(count, 1, `effects of a ${fact.kind} of ${nameOf(each)}`)
+          if (fact.kind === "payment") arrived += fact.amount
+          if (fact.kind === "return") returned += fact.amount
         }
+        assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
 
         const balances = yield* ledgerBalancesOf(accountId)
         const credited =

@@ -12,6 +12,7 @@ import {
   newPix,
   notified,
   paymentOf,
+  resolved,
   txidOf,
   unallocated
 } from "../../support/Exceptions.ts"
@@ -247,32 +248,46 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns a
     })
   )
 
-  it.effect("DSP-10, BAL-11: a return that waits for a charge goes with its own Pix, not with another payment", () =>
-    Effect.gen(function* () {
-      const { accountId, key } = yield* caller
-      const { id } = yield* created(key, { amount: 1000 })
-      const before = yield* unallocated()
-      const [first, second] = [paymentOf(id, { amount: 700 }), paymentOf(id, { amount: 1000 })]
-      const back = { _tag: "charge.refunded", txid: txidOf(id), endToEndId: first.endToEndId!, amount: 700 } as const
-      assert.strictEqual(yield* notified({ ...back, externalId: newPix() }), "deferred")
-      assert.strictEqual(yield* notified(second), "applied")
-      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
-      assert.strictEqual((yield* unallocated()) - before, -700)
-      assert.strictEqual(yield* notified(first), "exception")
-      assert.strictEqual(yield* unallocated(), before)
-      assert.strictEqual((yield* retrieve(key, id)).body.status, "paid")
+  it.effect(
+    "DSP-10, BAL-11: a return of a charge's Pix is shown, and goes with its own Pix, not with another payment",
+    () =>
+      Effect.gen(function* () {
+        const { accountId, key } = yield* caller
+        const { id } = yield* created(key, { amount: 1000 })
+        const before = yield* unallocated()
+        const [first, second] = [paymentOf(id, { amount: 700 }), paymentOf(id, { amount: 1000 })]
+        const back = { _tag: "charge.refunded", txid: txidOf(id), endToEndId: first.endToEndId!, amount: 700 } as const
+        assert.strictEqual(yield* notified({ ...back, externalId: newPix() }), "exception")
+        assert.deepInclude(yield* exceptionOf(first.endToEndId), {
+          kind: "unmatched_return",
+          status: "open",
+          charge_id: id,
+          account_id: accountId,
+          unallocated: -700
+        })
+        assert.strictEqual(yield* notified(second), "applied")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
+        assert.strictEqual((yield* unallocated()) - before, -700)
+        // Dismissed, it still goes with its payment.
+        yield* resolved((yield* exceptionOf(first.endToEndId)).id, { action: "dismiss", reason: "seen" })
+        assert.strictEqual(yield* notified(first), "exception")
+        assert.strictEqual(yield* unallocated(), before)
+        assert.strictEqual((yield* retrieve(key, id)).body.status, "paid")
 
-      // The payment that it is of may fit the charge less.
-      const another = yield* created(key, { amount: 1000 })
-      const wrong = paymentOf(another.id, { amount: 700 })
-      const early = { ...back, txid: txidOf(another.id), endToEndId: wrong.endToEndId! }
-      assert.strictEqual(yield* notified({ ...early, externalId: newPix() }), "deferred")
-      assert.strictEqual(yield* notified(wrong), "exception")
-      assert.deepInclude(yield* exceptionOf(wrong.endToEndId), { status: "resolved", unallocated: 0 })
-      assert.strictEqual(yield* notified(paymentOf(another.id)), "applied")
-      assert.strictEqual(yield* unallocated(), before)
-      yield* assertLedgerHolds
-    })
+        // The payment that it is of may fit the charge less.
+        const another = yield* created(key, { amount: 1000 })
+        const wrong = paymentOf(another.id, { amount: 700 })
+        const early = { ...back, txid: txidOf(another.id), endToEndId: wrong.endToEndId! }
+        assert.strictEqual(yield* notified({ ...early, externalId: newPix() }), "exception")
+        assert.strictEqual(yield* notified(wrong), "exception")
+        assert.deepStrictEqual(
+          (yield* exceptionsOf(wrong.endToEndId)).map(({ status, unallocated: left }) => `${status} ${left}`),
+          ["resolved 0", "resolved 0"]
+        )
+        assert.strictEqual(yield* notified(paymentOf(another.id)), "applied")
+        assert.strictEqual(yield* unallocated(), before)
+        yield* assertLedgerHolds
+      })
   )
 
   it.effect("BAL-11: a MED of a Pix that pays no charge is an exception, and moves no money", () =>

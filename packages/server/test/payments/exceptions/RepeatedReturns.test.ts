@@ -22,8 +22,8 @@ const provider = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (others) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (others) => ({
           ...others,
           orderReturn: () => Effect.suspend(() => answer)
         }))

@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { ConnectionStore } from "../../../src/providers/connections/ConnectionStore.ts"
 import { Installation } from "../../../src/operators/Installation.ts"
-import { rescheduleParked, START_OF_PARKED } from "../../../src/payments/payouts/PayoutClaims.ts"
+import { ParkedPayouts, rescheduleParked, START_OF_PARKED } from "../../../src/payments/payouts/ParkedPayouts.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../../support/ChargeRequests.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -146,6 +146,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const submission = yield* PayoutSubmission
+        const { reschedule } = yield* ParkedPayouts
         const accounts = yield* Accounts
         const connections = yield* ConnectionStore
         const [slow, good] = [yield* connection, yield* connection]
@@ -172,11 +173,11 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         )
 
         // An account that leaves the paused connection sends what was never claimed.
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 0)
+        assert.strictEqual((yield* reschedule).rescheduled, 0)
         yield* accounts.update(stopped, { connection_id: good })
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1)
+        assert.strictEqual((yield* reschedule).rescheduled, 1)
         yield* connections.update(slow, { paused: false, payouts_paused: false })
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1)
+        assert.strictEqual((yield* reschedule).rescheduled, 1)
         yield* forget
       })
   )
@@ -184,13 +185,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
   it.effect("OPR-124: after a brake the accounts take turns, and a round reads a bounded part of what waits", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const submission = yield* PayoutSubmission
+      const { reschedule } = yield* ParkedPayouts
       const many = yield* payoutBacklog(4000, 60)
       const others = yield* Effect.forEach([1, 2, 3], () => payoutBacklog(3, 1))
       yield* brake(true)
       yield* sql`UPDATE payouts SET hand_over_at = NULL WHERE status = 'processing'`
       yield* sql`ANALYZE payouts`
-      assert.deepStrictEqual(yield* submission.rescheduleParked, { rescheduled: 0, isWalkComplete: true })
+      assert.deepStrictEqual(yield* reschedule, { rescheduled: 0, isWalkComplete: true })
 
       yield* brake(false)
       const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: PlanNode }>>>(
@@ -206,7 +207,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         )
       for (const other of others) assert.strictEqual(yield* waiting(other), 0)
       assert.strictEqual(yield* waiting(many), 3750)
-      assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1000)
+      assert.strictEqual((yield* reschedule).rescheduled, 1000)
       yield* forget
     })
   )

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { claimPayouts, FIRST_ACCOUNT } from "../../../src/payments/payouts/PayoutClaims.ts"
+import { ParkedPayouts } from "../../../src/payments/payouts/ParkedPayouts.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../../support/ChargeRequests.ts"
 import {
@@ -149,6 +150,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const submission = yield* PayoutSubmission
+      const { reschedule } = yield* ParkedPayouts
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* payoutBacklog(1, 1)
@@ -160,7 +162,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         const { due, parked: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
         assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1)
+        assert.strictEqual((yield* reschedule).rescheduled, 1)
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
       }
@@ -173,6 +175,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const submission = yield* PayoutSubmission
+        const { reschedule } = yield* ParkedPayouts
         const paused = yield* payoutBacklog(20_000, 3000, true)
         const many = yield* payoutBacklog(20_000, 2000)
         const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => payoutBacklog(1, 1))
@@ -212,9 +215,9 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
           rounds++
         }
         assert.isAtMost(rounds, 402)
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 0)
+        assert.strictEqual((yield* reschedule).rescheduled, 0)
         yield* Accounts.use((accounts) => accounts.update(paused, { payouts_paused: false }))
-        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1000)
+        assert.strictEqual((yield* reschedule).rescheduled, 1000)
         assert.isAbove((yield* submission.claimDue(unusedCapacity(200))).due.length, 0)
       })
   )

@@ -1,167 +1,82 @@
-/** The decision of new payouts, without a database. */
+/** The changes of a payout and its money, without a database. */
 import { assert, describe, it } from "@effect/vitest"
+import { PayoutStatus, payoutTransition, payoutTransitions } from "@pix-payments/domain/Payout"
 import * as Schema from "effect/Schema"
-import {
-  type Decision,
-  decidePayouts,
-  type Facts,
-  intentOf,
-  keyOf,
-  type PayoutRequest,
-  type PayoutTerms,
-  type RequestedPayout
-} from "../../../src/payments/payouts/PayoutDecision.ts"
+import { creationOf } from "../../../src/payments/payouts/creation/PayoutCreation.ts"
+import { decideChange, type PayoutChange } from "../../../src/payments/payouts/PayoutDecision.ts"
+import type { StoredPayout } from "../../../src/payments/payouts/PayoutTable.ts"
+import { requestedPayout, termsOfPayout } from "../../support/NewPayout.ts"
 
-const ACCOUNT = "account-1"
+const NOW = 1_000_000
+const ids = { next: () => ({ id: "id", epochMs: NOW }) }
 
-const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
-  status: "active",
-  onboardingStatus: "completed",
-  autoPayoutEnabled: true,
-  feeFixedCents: 100,
-  feeBasisPoints: 0,
-  duplicateWindowSeconds: 0,
-  availableCents: 10_000,
-  connectionId: null,
-  route: "open",
+const payoutIn = (status: PayoutStatus, changes: Partial<StoredPayout> = {}): StoredPayout => ({
+  ...requestedPayout(),
+  status,
+  fee: 100,
+  duplicateOf: null,
   ...changes
 })
 
-let next = 0
-const request = (changes: Partial<RequestedPayout> = {}): PayoutRequest => ({
-  cachedCaller: undefined,
-  requested: {
-    id: `payout-${++next}`,
-    accountId: ACCOUNT,
-    applicationId: "application-1",
-    origin: "api",
-    idempotencyKey: null,
-    method: "pix",
-    amount: 1000,
-    description: null,
-    reference: null,
-    recipientName: null,
-    recipientDocument: null,
-    pixKeyType: "email",
-    pixKey: "ana@example.com",
-    bankAccount: null,
-    webhookUrl: null,
-    sealedWebhookSecret: null,
-    endToEndId: null,
-    failureReason: null,
-    processedAtMs: null,
-    createdAtMs: 0,
-    sequence: 1,
-    connectionId: null,
-    providerReference: null,
-    ...changes
-  }
-})
+const reports = ["approved", "canceled", "completed", "failed"] as const
 
-const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+/** What a ledger account has after these changes. */
+const balanceOf = (kind: string, changes: ReadonlyArray<PayoutChange>) =>
+  changes
+    .flatMap(({ transfers }) => transfers)
+    .reduce((sum, { amount, credit, debit }) => sum + (credit === kind ? amount : 0) - (debit === kind ? amount : 0), 0)
 
-const facts = (changes: Partial<Facts> = {}): Facts => ({
-  isCurrent: () => true,
-  accounts: new Map([[ACCOUNT, terms()]]),
-  known: new Map(),
-  duplicates: new Map(),
-  ...changes
-})
-
-const tags = (decisions: ReadonlyArray<Decision>) => decisions.map(({ _tag }) => _tag)
-
-const accountWith = (changes: Partial<PayoutTerms>): Partial<Facts> => ({
-  accounts: new Map([[ACCOUNT, terms(changes)]])
-})
-
-describe("decidePayouts", () => {
-  it("PAY-2, PAY-9: grants amount plus fee, and refuses what the balance does not cover", () => {
-    const exact = decidePayouts([request({ amount: 9900 })], facts())
-    assert.deepStrictEqual(tags(exact.decisions), ["Created"])
-    assert.strictEqual(exact.granted[0]!.payout.fee, 100)
-    assert.strictEqual(exact.availableCents.get(ACCOUNT), 0)
-    assert.deepStrictEqual(tags(decidePayouts([request({ amount: 9901 })], facts()).decisions), ["InsufficientBalance"])
+describe("decideChange", () => {
+  it("PAY-4: a report changes a payout exactly where the transition table allows it", () => {
+    for (const status of PayoutStatus.literals) {
+      for (const report of reports) {
+        const change = decideChange(payoutIn(status), report, {}, NOW, ids)
+        const allowed = payoutTransition(report, status)
+        assert.strictEqual(change?.payout.status, allowed?.to, `${report} of ${status}`)
+        assert.strictEqual(change?.payout.sequence, allowed === undefined ? undefined : 2)
+      }
+    }
   })
 
-  it("PAY-1: what one payout is granted, the next cannot spend; a smaller one behind a refused one is granted", () => {
-    const { availableCents, decisions } = decidePayouts(
-      [request({ amount: 6000 }), request({ amount: 5000 }), request({ amount: 3000 })],
-      facts()
-    )
-    assert.deepStrictEqual(tags(decisions), ["Created", "InsufficientBalance", "Created"])
-    assert.strictEqual(availableCents.get(ACCOUNT), 10_000 - 6100 - 3100)
-  })
-
-  it("PAY-3: starts in `processing` with automatic payouts, else in `pending`", () => {
-    const statusWith = (autoPayoutEnabled: boolean) =>
-      decidePayouts([request()], facts(accountWith({ autoPayoutEnabled }))).granted[0]!.payout.status
-    assert.strictEqual(statusWith(true), "processing")
-    assert.strictEqual(statusWith(false), "pending")
-  })
-
-  it("PAY-14: an inactive account comes before its onboarding, and both before the balance", () => {
-    const decisionWith = (changes: Partial<PayoutTerms>) =>
-      tags(decidePayouts([request()], facts(accountWith({ availableCents: 0, ...changes }))).decisions)
-    assert.deepStrictEqual(decisionWith({ status: "inactive", onboardingStatus: "pending" }), ["AccountInactive"])
-    assert.deepStrictEqual(decisionWith({ onboardingStatus: "pending" }), ["AccountRestricted"])
-    assert.deepStrictEqual(decisionWith({}), ["InsufficientBalance"])
-    assert.deepStrictEqual(tags(decidePayouts([request()], facts({ accounts: new Map() })).decisions), [
-      "AccountInactive"
-    ])
-  })
-
-  it("IDEM-4, IDEM-5: a known key is replayed whatever the account is; a key of the same batch is created once", () => {
-    const first = request({ idempotencyKey: "key-00000001" })
-    const stored = decidePayouts([first], facts()).granted[0]!.payout
-    const known = new Map([[keyOf(first.requested)!, stored]])
-    const replayed = decidePayouts(
-      [request({ idempotencyKey: "key-00000001", amount: 1 })],
-      facts({ known, ...accountWith({ status: "inactive" }) })
-    )
-    assert.deepStrictEqual(replayed.decisions, [{ _tag: "Replayed", payout: stored }])
-    const both = decidePayouts([first, request({ idempotencyKey: "key-00000001" })], facts())
-    assert.deepStrictEqual(tags(both.decisions), ["Created", "Replayed"])
-    assert.lengthOf(both.granted, 1)
-  })
-
-  it("a caller that changed is not decided at all, not even replayed", () => {
-    const stale = request({ idempotencyKey: "key-00000001" })
-    const { decisions, granted } = decidePayouts([stale], facts({ isCurrent: () => false }))
-    assert.deepStrictEqual(tags(decisions), ["StaleCaller"])
-    assert.lengthOf(granted, 0)
-  })
-
-  it("the duplicate guard marks the second of two equal payouts, which waits for an operator", () => {
-    const guarded = facts(accountWith({ duplicateWindowSeconds: 60 }))
-    const { granted } = decidePayouts([request(), request(), request({ amount: 1001 })], guarded)
-    assert.deepStrictEqual(
-      granted.map(({ payout }) => [payout.status, payout.duplicateOf]),
-      [
-        ["processing", null],
-        ["pending", granted[0]!.payout.id],
-        ["processing", null]
-      ]
-    )
-    const recent = new Map([
-      [intentOf({ accountId: ACCOUNT, amount: 1000, pix_key_type: "email", pix_key: "ana@example.com" }), "earlier"]
-    ])
-    const [second] = decidePayouts([request()], { ...guarded, duplicates: recent }).granted
-    assert.deepStrictEqual([second!.payout.status, second!.payout.duplicateOf], ["pending", "earlier"])
-    assert.isNull(decidePayouts([request()], facts({ duplicates: recent })).granted[0]!.payout.duplicateOf)
+  it("only `completed` gives it an end-to-end id, only `failed` a reason, and an outcome proves that it was sent", () => {
+    const facts = { endToEndId: "E1", reason: "the account is closed" }
+    const decided = (report: "completed" | "failed", changes: Partial<StoredPayout> = {}) => {
+      const payout = decideChange(payoutIn("processing", changes), report, facts, NOW, ids)?.payout
+      return [payout?.endToEndId, payout?.failureReason, payout?.processedAtMs]
+    }
+    assert.deepStrictEqual(decided("completed"), ["E1", null, NOW])
+    assert.deepStrictEqual(decided("failed"), [null, "the account is closed", NOW])
+    assert.deepStrictEqual(decided("failed", { processedAtMs: 7 }), [null, "the account is closed", 7])
   })
 
   it.prop(
-    "PAY-1: never grants more than the balance, for any amounts, fees and balance",
-    [Schema.Array(between(500, 50_000)), between(0, 300_000), between(0, 500), between(0, 10_000)],
-    ([amounts, availableCents, feeFixedCents, feeBasisPoints]) => {
-      const decided = decidePayouts(
-        amounts.map((amount) => request({ amount })),
-        facts(accountWith({ availableCents, feeFixedCents, feeBasisPoints }))
-      )
-      const spent = decided.granted.reduce((sum, { payout }) => sum + payout.amount + payout.fee, 0)
-      assert.isAtMost(spent, availableCents)
-      assert.strictEqual(decided.availableCents.get(ACCOUNT) ?? availableCents, availableCents - spent)
-      assert.strictEqual(tags(decided.decisions).filter((tag) => tag === "Created").length, decided.granted.length)
+    "PAY-1, PAY-5: after any reports, amount and fee are in transit while it is open, and then once where they belong",
+    [
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })),
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })),
+      Schema.Literals(["pending", "processing"]),
+      Schema.Array(Schema.Literals(reports))
+    ],
+    ([amount, fee, status, reported]) => {
+      let payout = payoutIn(status, { amount, fee })
+      const changes = [
+        creationOf(
+          { payout, events: [], request: { requested: payout, caller: undefined }, terms: termsOfPayout() },
+          ids
+        )
+      ]
+      for (const report of reported) {
+        const change = decideChange(payout, report, {}, NOW, ids)
+        if (change === undefined) continue
+        changes.push(change)
+        payout = change.payout
+      }
+      const isOpen = payoutTransitions.some(({ from }) => from.includes(payout.status))
+      const isPaid = payout.status === "completed"
+      assert.strictEqual(balanceOf("payouts_in_transit", changes), isOpen ? amount + fee : 0)
+      assert.strictEqual(balanceOf("available", changes), isOpen || isPaid ? -amount - fee : 0)
+      assert.strictEqual(balanceOf("acquirer", changes), isPaid ? amount : 0)
+      assert.strictEqual(balanceOf("fees", changes), isPaid ? fee : 0)
     }
   )
 })

@@ -19,8 +19,8 @@ const provider = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (others) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (others) => ({
           ...others,
           payouts: {
             send: ({ id }) =>

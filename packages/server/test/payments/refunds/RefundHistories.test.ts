@@ -19,12 +19,12 @@ import {
   providerIdOf
 } from "../../../src/providers/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
-import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
-import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
+import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts"
 import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
@@ -71,8 +71,8 @@ const answering = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           orderReturn: ({ txid }) => Effect.suspend(() => answers.get(txid ?? "") ?? unclear)
         }))
@@ -121,7 +121,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
     })
   )
   const { id: applicationId } = yield* Accounts.use((accounts) => accounts.createApplication(account.id, "Loja"))
-  const { charge } = yield* Charges.use((charges) =>
+  const { charge } = yield* NewCharges.use((charges) =>
     charges.createForCheckout({ id: applicationId, accountId: account.id }, undefined, {
       amount: amount as never,
       customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
@@ -190,7 +190,7 @@ const refund = Effect.fnUntraced(function* (history: History) {
   answers.set(txidFromId(id), outcomes[outcome])
   const refusal = order(model, amount)
   const open = { id: "", amount: model.order?.amount ?? 0 }
-  const answer = yield* Effect.result(ChargeOrders.use((orders) => orders.refund(id, { amount })))
+  const answer = yield* Effect.result(RefundOrders.use((orders) => orders.refund(id, { amount })))
   const tag = answer._tag === "Success" ? "Success" : answer.failure._tag
   if (refusal !== undefined) {
     assert.strictEqual(tag, refusal === "state" ? "InvalidStateError" : "InsufficientBalanceError")
@@ -217,7 +217,7 @@ const settle = Effect.fnUntraced(function* (history: History) {
     yield* SqlClient.use(
       (sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
     )
-    yield* ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+    yield* RefundOrders.use(({ claimDue }) => runDue(claimDue))
     return end(history, open, outcome)
   }
   if (outcome === "failed") {
@@ -290,7 +290,7 @@ const spend = Effect.fnUntraced(function* (history: History) {
   const amount = 100 + random.below(400)
   if (free < amount + 200 || random.chance(0.5)) return
   steps.push(`spent ${amount}`)
-  const { payout } = yield* Payouts.use((payouts) =>
+  const { payout } = yield* NewPayouts.use((payouts) =>
     payouts.createForOperator(accountId, undefined, {
       amount,
       pix_key_type: "email",
@@ -376,7 +376,7 @@ layer(
         yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
         aheadMs = orderedAheadMs
         answers.set(txid, outcomes.accepted)
-        yield* ChargeOrders.use((orders) => orders.refund(id, {}))
+        yield* RefundOrders.use((orders) => orders.refund(id, {}))
         aheadMs = 0
         const externalId = `med-${id}`
         yield* notify(history, { _tag: "med.opened", txid, externalId, reason: "x" }, true)

@@ -17,8 +17,9 @@ import {
   type ReturnOrder
 } from "../../../src/providers/Acquirer.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { runDue } from "../../support/DueCalls.ts"
@@ -118,8 +119,8 @@ const counting = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           orderReturn: (order) =>
             Effect.suspend(() => {
@@ -134,7 +135,7 @@ const counting = Layer.effect(
 const charged = (releaseDelay: number) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
-    const charges = yield* Charges
+    const charges = yield* NewCharges
     const reports = yield* AcquirerNotifications
     const account = yield* accounts.create({
       name: "Loja",
@@ -157,7 +158,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
   excludeTestServices: true
 })("Orders to the acquirer", (it) => {
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
-  const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
+  const refund = (id: string) => RefundOrders.use((orders) => Effect.exit(orders.refund(id)))
 
   it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
@@ -313,7 +314,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
-      const round = yield* Effect.forkChild(ChargeOrders.use(({ claimDue }) => runDue(claimDue, 8)))
+      const round = yield* Effect.forkChild(RefundOrders.use(({ claimDue }) => runDue(claimDue, 8)))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
       const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
       assert.strictEqual(taken.length, calls.length)
@@ -342,32 +343,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       assert.deepStrictEqual(disputes, [{ status: "lost" }])
     })
   )
-
-  it.effect.each([{ ends: "done" }, { ends: "refused" }])(
-    "a MED that a process of the release before opens meanwhile takes nothing twice (the refund is $ends)",
-    ({ ends }) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
-        const { accountId, id } = yield* charged(0)
-        yield* refund(id)
-        yield* sql`UPDATE charges SET status = 'infraction', sequence = sequence + 1 WHERE id = ${id}::uuid`
-        yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'blocked', 1000, ${id}::uuid, 'charge.infraction', now())`
-        yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
-          WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
-        answer = ends === "done" ? DONE : Effect.succeed({ _tag: "Failed", reason: "no" })
-        yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-        assert.strictEqual(yield* finishDue, 1)
-        assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), {
-          available: 0,
-          blocked: ends === "done" ? 0 : 1000,
-          returns_in_transit: 0
-        })
-      })
-  )
 })
 
-const finishDue = ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+const finishDue = RefundOrders.use(({ claimDue }) => runDue(claimDue))

@@ -62,7 +62,7 @@ const providerOf = (simulated: Provider, connectionId: string): Provider => ({
 const providers = Layer.effect(
   Acquirer,
   Effect.map(SimulatedProvider, (simulated) =>
-    Acquirer.of({ of: (id) => Effect.succeed(id === null ? simulated : providerOf(simulated, id)) })
+    Acquirer.of({ providerFor: (id) => Effect.succeed(id === null ? simulated : providerOf(simulated, id)) })
   )
 )
 
@@ -118,9 +118,13 @@ const due = Effect.gen(function* () {
         now() - ${ageS}::integer * interval '1 second' FROM generate_series(1, ${calls}::integer)`
     const dueOrder = sql`${connectionId}::uuid, 100, 0, 'ordered', now() - ${ageS}::integer * interval '1 second', now()
       FROM generate_series(1, ${calls}::integer) AS n`
-    yield* sql`INSERT INTO acquirer_orders (id, kind, charge_id, account_id, connection_id, amount, pending, state, ask_at,
-        created_at)
-      SELECT uuidv7(), (ARRAY['cancel', 'refund'])[1 + n % 2], uuidv7(), ${accountId}::uuid, ${dueOrder}`
+    yield* sql`WITH ordered AS (
+        INSERT INTO acquirer_orders (id, kind, charge_id, account_id, connection_id, amount, pending, state, ask_at, created_at)
+        SELECT uuidv7(), (ARRAY['cancel', 'refund'])[1 + n % 2], uuidv7(), ${accountId}::uuid, ${dueOrder} RETURNING *
+      )
+      INSERT INTO refunds (id, charge_id, account_id, connection_id, origin, status, amount, pending, created_at)
+      SELECT id, charge_id, account_id, connection_id, 'operator', 'processing', amount, pending, created_at
+      FROM ordered WHERE kind = 'refund'`
     yield* sql`INSERT INTO acquirer_orders (id, kind, exception_id, end_to_end_id, connection_id, amount, pending, state,
         ask_at, created_at)
       SELECT uuidv7(), 'return', uuidv7(), 'E' || n, ${dueOrder}`

@@ -25,17 +25,17 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
       const [one, other] = [yield* startDouble({ profile: "efi" }), yield* startDouble()]
       const first = yield* storeConnection(one)
       const second = yield* storeConnection(other)
-      const { of } = yield* Acquirer
+      const { providerFor } = yield* Acquirer
 
       const { txid } = yield* emitThrough(first.id)
       yield* emitThrough(second.id)
       const simulated = yield* emitThrough(null)
 
       assert.deepStrictEqual([emissionsOf(one), emissionsOf(other)], [1, 1])
-      assert.include((yield* (yield* of(null)).emit(simulated)).brCode, "pix.simulator.test")
+      assert.include((yield* (yield* providerFor(null)).emit(simulated)).brCode, "pix.simulator.test")
       assert.strictEqual(one.exchanges.filter(({ path }) => path.includes(txid)).length, 1)
-      assert.isDefined((yield* of(first.id)).payouts)
-      assert.isUndefined((yield* of(second.id)).payouts)
+      assert.isDefined((yield* providerFor(first.id)).payouts)
+      assert.isUndefined((yield* providerFor(second.id)).payouts)
     })
   )
 
@@ -48,7 +48,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
         SELECT credentials, (SELECT string_agg(kind, ',' ORDER BY kind) FROM ledger_accounts WHERE owner_id = c.id) AS kinds
         FROM acquirer_connections c WHERE id = ${id}::uuid`
       assert.strictEqual(row?.kinds, "acquirer,unallocated")
-      assert.match(row?.credentials ?? "", /^v2\./)
+      assert.match(row?.credentials ?? "", /^[0-9a-f]{8}\./)
       assert.notInclude(row?.credentials, double.clientSecret)
       const { open } = yield* Secrets
       assert.throws(() => open(row?.credentials ?? "", { kind: "connection", id: newId() }))
@@ -114,9 +114,9 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
 })
 
 const emitThrough = Effect.fnUntraced(function* (connectionId: string | null) {
-  const { of } = yield* Acquirer
+  const { providerFor } = yield* Acquirer
   const emission = someEmission((yield* Ids).next())
-  const provider = yield* of(connectionId)
+  const provider = yield* providerFor(connectionId)
   yield* provider.emit(emission)
   return emission
 })

@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import { randomUUID } from "node:crypto"
 import { startDouble } from "../../support/Bank.ts"
 import { connectionTo, operatorCredentials, problems, WRONG_SECRET } from "../../support/Connections.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { clientOf } from "../../support/TestService.ts"
 
@@ -17,7 +17,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
     Effect.gen(function* () {
       const double = yield* startDouble()
       const service = yield* startProcess({
-        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
         DATA_DIR: yield* temporaryFolder,
         OPERATOR_TOKEN: "the-token-of-this-operator",
         ACQUIRER: "connections",

@@ -131,7 +131,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges a
       assert.deepStrictEqual([...new Set(payouts.map(({ body }) => body.id))], [later["payout"]])
       const paid = yield* paidCharge(key)
       const twice = yield* Effect.exit(
-        sql`INSERT INTO charge_settlements SELECT end_to_end_id, ${later["charge"]!}::uuid FROM charges WHERE id = ${paid.id}::uuid`
+        sql`INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount)
+          SELECT end_to_end_id, connection_id, ${later["charge"]!}::uuid, amount FROM charge_settlements
+          WHERE charge_id = ${paid.id}::uuid`
       )
       assert.isTrue(Exit.isFailure(twice))
     })

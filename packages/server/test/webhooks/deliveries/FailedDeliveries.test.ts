@@ -48,16 +48,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const { accountId } = yield* makeCaller()
       const hooks = yield* receiver()
       const sql = yield* SqlClient
-      // Due without a lease, as the fan-out or the previous release inserts it.
+      // Due without a lease, as the fan-out inserts it.
       const due = (path: string, count: number) => sql<{ id: string }>`
         WITH made AS (
           INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
           SELECT uuidv7(), uuidv7(), ${accountId}::uuid, 'charge.pix', '{paid}', 'paid', 3, '{"status":"paid"}', now()
           FROM generate_series(1, ${count}::integer) RETURNING *
         )
-        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status, due_at, created_at)
+        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
+          due_at, created_at)
         SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${`${hooks.url}${path}`}, ${hooks.url},
-          'scheduled', now(), created_at FROM made RETURNING id`
+          text_digest(${hooks.url}), 'scheduled', now(), created_at FROM made RETURNING id`
       const mend = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
       const bad = yield* sql.withTransaction(
         Effect.gen(function* () {
@@ -149,9 +150,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const hooks = yield* receiver()
       const sql = yield* SqlClient
       yield* sql`
-        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status, due_at, created_at)
+        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
+          due_at, created_at)
         SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), ${accountId}::uuid, ${`${hooks.url}/gone`}, ${hooks.url},
-          'scheduled', now(), now() FROM generate_series(1, 400)`
+          text_digest(${hooks.url}), 'scheduled', now(), now() FROM generate_series(1, 400)`
       yield* created(key, { webhook_url: `${hooks.url}/there` })
       yield* eventually(
         sql`SELECT id FROM deliveries WHERE url = ${`${hooks.url}/gone`} AND status = 'canceled' AND reason = 'event gone'`,

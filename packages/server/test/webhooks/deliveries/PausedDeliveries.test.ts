@@ -15,9 +15,9 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was parked and
         const { key } = yield* makeCaller()
         const { id } = yield* registered(key)
         yield* changed(key, id, { active: false })
-        yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination,
+        yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash,
             status, held_due_at, created_at)
-          SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), w.account_id, w.id, w.url, w.destination, 'scheduled',
+          SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), w.account_id, w.id, w.url, w.destination, w.destination_hash, 'scheduled',
             now(), now()
           FROM webhook_endpoints w CROSS JOIN generate_series(1, ${count}) WHERE w.id = ${id}::uuid`
         return { id, key }

@@ -253,9 +253,9 @@ const endpointWithFailures = Effect.fnUntraced(function* (count: number) {
   const charge = yield* created(key)
   const { id } = yield* registered(key, { url: "http://127.0.0.1:9/", events: ["charge.pix.created"] })
   const sql = yield* SqlClient
-  yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status, created_at)
+  yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, status, created_at)
     SELECT uuidv7(), c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
-      'http://127.0.0.1:9/', '127.0.0.1', 'failed', now()
+      'http://127.0.0.1:9/', '127.0.0.1', text_digest('127.0.0.1'), 'failed', now()
     FROM generate_series(1, ${count}::integer), (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
   return { id, sql }
 })

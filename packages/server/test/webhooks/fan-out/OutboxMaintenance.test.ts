@@ -21,7 +21,6 @@ layer(TestService.layer({}), { excludeTestServices: true })("Versions of subscri
       assert.deepStrictEqual(yield* versionsOf(id), ["1 to now: charge.pix.paid"])
       yield* changed(key, id, { events: ["charge.pix.emitted"] })
       yield* registered(key)
-      // As the previous release deletes: the trigger knows nothing of who writes.
       const sql = yield* SqlClient
       yield* sql`UPDATE webhook_endpoints SET deleted_at = now() WHERE id = ${id}::uuid`
       assert.deepStrictEqual(yield* versionsOf(id), ["1 to 2: charge.pix.paid", "2 to 4: charge.pix.emitted"])

@@ -194,7 +194,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A first a
     })
   )
 
-  it.effect("OPR-190: lives as long as its delivery, beside rows of a server of the release before", () =>
+  it.effect("OPR-190: lives as long as its delivery, and longer than attempts that are rows", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -203,7 +203,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A first a
       const { url } = yield* receiver((_, response) => response.writeHead(status).end())
       const { id: chargeId } = yield* created(key, { webhook_url: url })
       const [delivered, earlier] = yield* attempted(chargeId, 1, 2)
-      // That server stores each attempt as a row.
       yield* sql`UPDATE deliveries SET first_attempt_at = NULL, first_duration_ms = NULL, first_status_code = NULL,
         first_address = NULL, first_response_body = NULL WHERE id = ${earlier!.id}::uuid`
       yield* sql`INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, status_code, response_body)

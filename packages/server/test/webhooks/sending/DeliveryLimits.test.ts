@@ -15,7 +15,7 @@ const settings = {
   webhookRetryDelaysMs: [20, 20, 20, 20, 20, 20, 20]
 }
 
-layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 15_000 } }), { excludeTestServices: true })(
+layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 600_000 } }), { excludeTestServices: true })(
   "Deliveries to a receiver that hangs",
   (it) => {
     it.effect("DLV-9: do not delay deliveries to others, however many they are", () =>

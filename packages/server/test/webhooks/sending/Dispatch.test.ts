@@ -9,7 +9,7 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { ServerResponse } from "node:http"
 import { created } from "../../support/ChargeRequests.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
@@ -20,7 +20,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
     "DLV-4: deliver everything though two are killed; only what was in flight at a kill comes twice, with the same bytes",
     () =>
       Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
+        const databaseUrl = yield* createMigratedDatabase
         const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
         const env = {
           DATABASE_URL: Redacted.value(databaseUrl),

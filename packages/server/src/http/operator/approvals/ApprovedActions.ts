@@ -30,7 +30,8 @@ import { AuditLog } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
 import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
-import { type AccountRestrictedError, Payouts } from "../../../payments/payouts/Payouts.ts"
+import { type AccountRestrictedError, NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
+import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -60,6 +61,7 @@ export class Outdated extends Data.TaggedError("Outdated")<{ readonly reason: st
 export const approvedActions = Effect.gen(function* () {
   const sql = yield* SqlClient
   const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
   const operators = yield* Operators
   const connections = yield* ConnectionStore
@@ -92,7 +94,7 @@ export const approvedActions = Effect.gen(function* () {
     const secret = row.sealed === null ? {} : { webhook_secret: opened(row.sealed, row.id) }
     const { idempotency_key: key, ...request } = row.request
     const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
-    const { payout } = yield* payouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
+    const { payout } = yield* newPayouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
     yield* audit.record("payoutActions.create", payout.id, { after: row.request })
     return payout
   })

@@ -6,9 +6,11 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import { ChargeOrders, RefundRejected } from "../../../payments/orders/ChargeOrders.ts"
+import { Cancellations } from "../../../payments/charges/Cancellations.ts"
+import { RefundOrders, RefundRejected } from "../../../payments/refunds/RefundOrders.ts"
 import { toCharge } from "../../../payments/charges/ChargeResource.ts"
-import { ChargeRejected, Charges, type Created } from "../../../payments/charges/Charges.ts"
+import { Charges } from "../../../payments/charges/Charges.ts"
+import { ChargeRejected, type Created, NewCharges } from "../../../payments/charges/NewCharges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
@@ -56,7 +58,7 @@ export const chargeHandlers = Effect.gen(function* () {
         const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
         return answer(200, {
           ...(yield* withRefunds(refunds, charge)),
-          history: yield* history.of(charge.id, charge.createdAtMs),
+          history: yield* history.ofCharge(charge),
           deliveries: rows.map(toDelivery)
         })
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: Effect.die }))
@@ -66,7 +68,8 @@ export const chargeHandlers = Effect.gen(function* () {
 
 export const chargeActionHandlers = Effect.gen(function* () {
   const charges = yield* Charges
-  const orders = yield* ChargeOrders
+  const cancellations = yield* Cancellations
+  const orders = yield* RefundOrders
   const refunds = yield* RefundStore
   const audit = yield* AuditLog
   const keys = yield* OrderKeys
@@ -75,7 +78,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
   const handlers: OperatorHandlers<"chargeActions"> = {
     cancel: ({ params }) =>
       Effect.gen(function* () {
-        const charge = yield* orders.cancel(params.id, audit.record("chargeActions.cancel", params.id))
+        const charge = yield* cancellations.cancel(params.id, audit.record("chargeActions.cancel", params.id))
         return answer(200, yield* withRefunds(refunds, charge))
       }).pipe(Effect.catchTags(failures)),
     refund: ({ body, idempotencyKey, params }) =>
@@ -111,7 +114,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
 })
 
 export const checkoutChargeHandlers = Effect.gen(function* () {
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const accounts = yield* Accounts
   const refunds = yield* RefundStore
   const audit = yield* AuditLog

@@ -4,11 +4,11 @@
 import { decodeDefenseBody, decodeTextBody, type OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
+import { Defenses } from "../../../payments/disputes/Defenses.ts"
 import { toDispute } from "../../../payments/disputes/DisputeResource.ts"
 import { Disputes } from "../../../payments/disputes/Disputes.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
-import { DefenseOrders } from "../../../payments/orders/DefenseOrders.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, rejected, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -40,7 +40,7 @@ export const disputeHandlers = Effect.gen(function* () {
 
 export const disputeActionHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes
-  const orders = yield* DefenseOrders
+  const defenses = yield* Defenses
   const store = yield* DisputeStore
   const audit = yield* AuditLog
   const failures = {
@@ -63,7 +63,7 @@ export const disputeActionHandlers = Effect.gen(function* () {
           }))
         }
         const audited = audit.record("disputeActions.defense", params.id, { after: { text } })
-        return answer(200, yield* withMessages(store, yield* orders.file(params.id, defense, audited)))
+        return answer(200, yield* withMessages(store, yield* defenses.file(params.id, defense, audited)))
       }).pipe(Effect.catchTags({ ...failures, DefenseRejected: rejected })),
     message: ({ body, params }) =>
       Effect.gen(function* () {

@@ -11,6 +11,7 @@ import { Accounts } from "../../../accounts/Accounts.ts"
 import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { Ids } from "../../../base/Ids.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
+import { NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import type { StoredPayout } from "../../../payments/payouts/PayoutTable.ts"
@@ -53,6 +54,7 @@ export const payoutHandlers = Effect.gen(function* () {
 
 export const payoutActionHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
   const audit = yield* AuditLog
   const ids = yield* Ids
@@ -69,10 +71,10 @@ export const payoutActionHandlers = Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
         const creation = run(
-          Effect.map(payouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
+          Effect.map(newPayouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
             replayed ? undefined : creationOf(account.id, idempotencyKey, input, payout)
           ),
-          payouts.createForOperator(account.id, idempotencyKey, input).pipe(
+          newPayouts.createForOperator(account.id, idempotencyKey, input).pipe(
             Effect.map((result) => ({ ...result, id: result.payout.id })),
             audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
           ),

@@ -19,7 +19,7 @@ import type { Refusal } from "@pix-payments/domain/Request"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
-import type { AcquirerNotification } from "../../../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, isEffect } from "../../../providers/AcquirerNotification.ts"
 import { Charges } from "../../../payments/charges/Charges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { Disputes } from "../../../payments/disputes/Disputes.ts"
@@ -218,9 +218,7 @@ const makeNotify = Effect.map(
   SimulatorNotifications,
   (simulator) => (notification: AcquirerNotification, status: string) =>
     Effect.flatMap(simulator.notify(notification), (outcome) =>
-      outcome === "applied" || outcome === "deferred" || outcome === "exception"
-        ? Effect.succeed(outcome !== "applied")
-        : Effect.fail(new InvalidStateError({ status }))
+      isEffect(outcome) ? Effect.succeed(outcome !== "applied") : Effect.fail(new InvalidStateError({ status }))
     )
 )
 

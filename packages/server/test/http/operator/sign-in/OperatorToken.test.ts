@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHash } from "node:crypto"
-import { createDatabase, temporaryFolder } from "../../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../../support/Postgres.ts"
 import { startProcess } from "../../../support/Process.ts"
 import { eventually } from "../../../support/Receiver.ts"
 
@@ -16,7 +16,7 @@ describe("Without OPERATOR_TOKEN", () => {
     "OPR-3, OPR-36: the first start shows a token once, every process accepts it, and only its SHA-256 is stored",
     () =>
       Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
+        const databaseUrl = yield* createMigratedDatabase
         const start = startProcess({
           DATABASE_URL: Redacted.value(databaseUrl),
           DATA_DIR: yield* temporaryFolder,

@@ -1,0 +1,189 @@
+/**
+ * Returns and MEDs: each is applied to the charge or to the exception whose Pix it is of.
+ *
+ * Guarantees:
+ * - one that arrives before its payment waits, and both are applied in one commit, so that nothing is spent in between (DSP-10).
+ *   This holds for two processes at the same moment, too: see `EarlyReversals`;
+ * - a return of a Pix that is not known, or of more than is left of it, is an exception: it takes `unallocated` of the
+ *   connection below zero (BAL-11);
+ * - a MED of a Pix that pays no charge is an exception, and moves no money. When its payment arrives, or is accepted, the
+ *   money is blocked in that commit;
+ * - the exception of one that waited is resolved when it is applied.
+ *
+ * Every effect here runs in the caller's transaction. Rules: BAL-11, OPR-87, DSP-1 to DSP-10.
+ */
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { Ids } from "../../base/Ids.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
+import { isEffect, type Outcome, type Reversal } from "../../providers/AcquirerNotification.ts"
+import type { LockedCharge } from "../charges/ChargeDecision.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
+import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
+import { Disputes } from "../disputes/Disputes.ts"
+import { type ArrivedPayment, EarlyReversals, type ReceivedReversal } from "./EarlyReversals.ts"
+import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
+import { ExceptionReturns } from "./ExceptionReturns.ts"
+import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
+import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
+
+/** The payment was committed while its return or MED was examined: the transaction is repeated. */
+export class PaymentArrived extends Data.TaggedError("PaymentArrived")<{}> {}
+
+export class Reversals extends Context.Service<
+  Reversals,
+  {
+    /** Applies a return or MED, or keeps it until its payment arrives. */
+    readonly apply: (received: ReceivedReversal) => Effect.Effect<Outcome, PaymentArrived | SqlError>
+    /** Runs the effect of a payment, whose ledger accounts and charge are locked, with the returns and MEDs that waited for it. */
+    readonly withEarly: <A, E, R>(
+      payment: ArrivedPayment,
+      effect: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | SqlError, R>
+  }
+>()("@pix-payments/server/Reversals") {
+  static readonly layer = Layer.effect(
+    Reversals,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const money = yield* ChargeMoney
+      const disputes = yield* Disputes
+      const early = yield* EarlyReversals
+      const exceptions = yield* Exceptions
+      const returns = yield* ExceptionReturns
+      const store = yield* ExceptionStore
+
+      /** A charge of the connection. */
+      const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {
+        if (id === undefined) return undefined
+        const [row] = yield* sql<{ id: string; account_id: string; connection_id: string | null }>`
+          SELECT id, account_id, connection_id FROM charges WHERE id = ${id}::uuid`
+        return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
+      })
+
+      const settlementOf = (connectionId: string, { endToEndId }: Reversal) =>
+        endToEndId === undefined ? Effect.undefined : findSettlement(sql, { connectionId, endToEndId })
+
+      /** What is known of a return or MED, with all of it locked: ledger accounts first, as everywhere. */
+      const lock = Effect.fnUntraced(function* (reversal: Reversal) {
+        const connectionId = connectionOf(reversal)
+        const { endToEndId, txid } = reversal
+        const settlement = yield* settlementOf(connectionId, reversal)
+        const found =
+          (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
+        const owners = [
+          ...(endToEndId === undefined ? [] : [connectionId]),
+          ...(found === undefined ? [] : [found.account_id])
+        ]
+        if (owners.length > 0) yield* lockLedgerOf(sql, owners)
+        const locked = found === undefined ? undefined : yield* money.lock(found.id)
+        const paid = endToEndId === undefined ? [] : yield* store.lockPayments(connectionId, endToEndId)
+        // Meanwhile its payment has arrived, or was accepted as that of another charge.
+        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id) return yield* new PaymentArrived()
+        return { connectionId, locked, paid, arrived: settlement?.amount }
+      })
+
+      /** Takes a return out of the exceptions of its payment. What they do not have is an exception. */
+      const take = Effect.fnUntraced(function* (
+        reversal: Reversal,
+        amount: number,
+        paid: ReadonlyArray<StoredException>,
+        charge: StoredCharge | undefined
+      ) {
+        const { taken, unmatched } = splitReturn(amount, paid)
+        for (const [at, exception] of paid.entries()) {
+          if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
+        }
+        if (unmatched === 0) return "applied" as const
+        // Not under the notification's id, which the exception of a return that waited has.
+        yield* exceptions.raiseUnmatched(ids.next().id, unmatched, reversal, charge)
+        return "exception" as const
+      })
+
+      const reverseCharge = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        reversal: Reversal,
+        paid: ReadonlyArray<StoredException>
+      ) {
+        const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
+        return unmatched === 0 || reversal.endToEndId === undefined
+          ? ((isApplied ? "applied" : "ignored") as Outcome)
+          : yield* take(reversal, unmatched, paid, locked.charge)
+      })
+
+      const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
+        const { id, reversal } = received
+        const { arrived, connectionId, locked, paid } = yield* lock(reversal)
+        const { amount, endToEndId, externalId } = reversal
+        const kind = kindOf(reversal)
+        // The return of an exception that we ordered.
+        const isOrdered = kind === "return" && paid.length > 0 && externalId !== undefined
+        if (isOrdered && (yield* returns.finish(externalId, { _tag: "Completed" }))) return "applied" as const
+
+        const charge = locked?.charge
+        const decision = decideReversal({
+          kind,
+          amount,
+          namesPix: endToEndId !== undefined,
+          arrived,
+          charge: charge && { amount: charge.amount, isReversed: isReversed(charge, endToEndId) },
+          hasException: paid.length > 0
+        })
+        switch (decision._tag) {
+          case "Unknown":
+            return "unknown" as const
+          case "WaitForCharge":
+            yield* early.keepForCharge(received, charge!.id)
+            return "deferred" as const
+          case "WaitForPix": {
+            const pix = { connectionId, endToEndId: endToEndId! }
+            if (arrived === undefined && !(yield* awaitSettlement(sql, pix))) return yield* new PaymentArrived()
+            yield* early.keepForPix(received, pix.endToEndId)
+            yield* exceptions.raiseUnmatched(id, decision.amount, reversal, charge)
+            return "exception" as const
+          }
+          case "ReverseCharge":
+            return yield* reverseCharge(locked!, reversal, paid)
+          case "TakeFromExceptions":
+            return yield* take(reversal, decision.amount, paid, charge)
+        }
+      })
+
+      /** Applies one that waited, and resolves its exception. A MED that changes nothing stays an exception. */
+      const applyEarly = Effect.fnUntraced(
+        function* (received: ReceivedReversal) {
+          const shown = yield* store.lock(received.id)
+          const isReturn = kindOf(received.reversal) === "return"
+          if (isReturn && shown !== undefined) yield* exceptions.match(shown)
+          const outcome = yield* apply(received)
+          if (!isReturn && shown !== undefined && isEffect(outcome)) yield* exceptions.match(shown)
+        },
+        // This transaction has the settlement.
+        Effect.catchTag("PaymentArrived", Effect.die)
+      )
+
+      return Reversals.of({
+        apply,
+
+        withEarly: (payment, effect) =>
+          Effect.gen(function* () {
+            const waiting = yield* early.take(payment)
+            const result = yield* effect
+            yield* Effect.forEach(waiting, applyEarly, { discard: true })
+            return result
+          })
+      })
+    })
+  )
+}
+
+/** The payment of the Pix has paid it; of a charge that is named alone: any payment has, or none will. */
+const isReversed = ({ endToEndId: settledBy, status }: StoredCharge, endToEndId: string | undefined): boolean =>
+  endToEndId === undefined ? status !== "processing" && status !== "pending" : settledBy === endToEndId

@@ -1,0 +1,26 @@
+/**
+ * What refunds ask of disputes. Disputes depend on refunds, not refunds on disputes: `payments/disputes` implements it.
+ *
+ * Every effect here runs in a transaction that has locked the charge.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { LockedCharge } from "../charges/ChargeDecision.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
+import type { DisputeClaims } from "./RefundDecision.ts"
+import type { StoredRefund } from "./RefundStore.ts"
+
+export class DisputedMoney extends Context.Service<
+  DisputedMoney,
+  {
+    readonly claimsOn: (
+      locked: LockedCharge,
+      refunds: ReadonlyArray<StoredRefund>
+    ) => Effect.Effect<DisputeClaims, SqlError>
+    /** Ends the open disputes of a charge as lost. */
+    readonly loseOpen: (chargeId: string) => Effect.Effect<void, SqlError>
+    /** Stores a dispute that is lost from the first: its return is the first news of it. */
+    readonly addLost: (charge: StoredCharge, amount: number) => Effect.Effect<void, SqlError>
+  }
+>()("@pix-payments/server/DisputedMoney") {}

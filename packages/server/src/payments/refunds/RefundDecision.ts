@@ -1,0 +1,343 @@
+/**
+ * Decides refunds: which ones an operator may order, and where the money goes when one ends or the provider returns money of
+ * a paid charge by itself. Pure.
+ *
+ * Guarantees:
+ * - A refund takes no more than the account has of the charge (BAL-10), first what is not released (BAL-6), and never takes
+ *   `available` below zero (BAL-5).
+ * - A charge gives back at most what was paid. What the provider reports beyond that is `unmatched`.
+ * - The completed refunds of a charge add up to what went back to its payer. One return that is reported twice, by a list of
+ *   returns and by a list of disputes, is one refund (DSP-4, DSP-7).
+ *
+ * Rules: BAL-5, BAL-6, BAL-9, BAL-10, DSP-4, DSP-5, DSP-7, OPR-70 to OPR-73.
+ */
+import {
+  inAccount,
+  isCovered,
+  leftOf,
+  type ReversalParts,
+  splitAccount,
+  splitReturn
+} from "@pix-payments/domain/ChargeMoney"
+import type { Generated } from "@pix-payments/domain/Uuid"
+import type { Ids } from "../../base/Ids.ts"
+import { providerIdOf, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import type { ChargeOrder } from "../../providers/OrderStore.ts"
+import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
+import type { StoredRefund } from "./RefundStore.ts"
+
+/** What disputes claim of a charge's money. `payments/disputes` says it: see `DisputedMoney.ts`. */
+export interface DisputeClaims {
+  /** Cents that the open MED contests and that are not blocked. */
+  readonly contested: number
+  /** Cents of a MED that was lost while they were in the refund. */
+  readonly lost: number
+  /** The return of that MED, as far as it was taken; undefined where nothing was. */
+  readonly taken: StoredRefund | undefined
+}
+
+/** A charge, its refunds and what disputes claim of it, read under the charge's lock. */
+export interface RefundFacts {
+  readonly locked: LockedCharge
+  /** Oldest first. */
+  readonly refunds: ReadonlyArray<StoredRefund>
+  readonly claims: DisputeClaims
+}
+
+/** A return that the provider reports. */
+export interface ReportedReturn {
+  readonly as: "refunded" | "charged_back"
+  /** It is the return of a MED. */
+  readonly isMed: boolean
+  /** Cents. Absent: all that is left. */
+  readonly amount: number | undefined
+  readonly externalId: string | undefined
+  readonly atMs: number | undefined
+}
+
+export interface Reversed {
+  /** False where nothing changed. */
+  readonly isApplied: boolean
+  /** Cents of the reported amount beyond what was left of the charge. */
+  readonly unmatched: number
+}
+
+/** What is stored, in one commit. */
+export interface RefundChange extends Reversed {
+  /** The charge after all steps. */
+  readonly after: LockedCharge
+  readonly steps: ReadonlyArray<ChargeStep>
+  /** New refunds, and the next states of known ones. */
+  readonly refunds: ReadonlyArray<StoredRefund>
+  /** How the charge's open order ends; undefined where it stays open. */
+  readonly orderEnd: "done" | "refused" | undefined
+  /** The charge's money is gone, or its MED over: every open dispute is lost. */
+  readonly losesDisputes: boolean
+  /** Cents of a MED of which the return is the first news (DSP-5). */
+  readonly arrivedLost: number
+}
+
+export type OrderDecision =
+  | { readonly _tag: "Ordered"; readonly amount: number; readonly pending: number; readonly step: ChargeStep }
+  | { readonly _tag: "InvalidState" | "InsufficientBalance" }
+
+/** An operator's refund of `requested` cents, or of all that the account has. `availableCents`: the account's balance. */
+export const decideOrder = (
+  { charge, funds, order }: LockedCharge,
+  requested: number | undefined,
+  availableCents: number
+): OrderDecision => {
+  // The outcome of a charge in `infraction` is its dispute's.
+  if (charge.status !== "paid" || order !== undefined) return { _tag: "InvalidState" }
+  const amount = requested ?? inAccount(funds)
+  if (amount <= 0 || amount > inAccount(funds)) return { _tag: "InvalidState" }
+  const parts = splitAccount(amount, funds)
+  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance" }
+  const movements = [
+    { debit: "pending", credit: "returns_in_transit", amount: parts.pending },
+    { debit: "available", credit: "returns_in_transit", amount: parts.available }
+  ] as const
+  return { _tag: "Ordered", amount, pending: parts.pending, step: { reason: "charge.refund_ordered", movements } }
+}
+
+/** The end of the charge's open refund. */
+export const decideEnd = (
+  facts: RefundFacts,
+  order: ChargeOrder,
+  outcome: ReturnOutcome,
+  ids: Ids["Service"]
+): RefundChange =>
+  outcome._tag === "Completed" ? completed(facts, order, ids) : failed(facts, order, outcome.reason, ids)
+
+/** A return of the charge's money that the provider reports: the end of the open refund, or one without an order. */
+export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Ids["Service"]): RefundChange => {
+  const { amount, externalId, isMed } = report
+  const { locked, refunds } = facts
+  if (!wasPaid(locked.charge)) return nothing(locked)
+  const { order } = locked
+  const isReported = (id: string) => externalId === id || externalId === providerIdOf(id)
+  if (order?.kind === "refund" && isReported(order.id)) return completed(facts, order, ids)
+  const isKnown = ({ id, providerId, status }: StoredRefund) =>
+    (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
+  if (refunds.some(isKnown)) return nothing(locked)
+  const loss = isMed ? unreportedReturn(refunds) : undefined
+  const missing = (amount ?? loss?.amount ?? leftOf(locked.funds)) - (loss?.amount ?? 0)
+  // The provider has no money left for the open refund.
+  if (order?.kind !== "refund" || missing <= inAccount(locked.funds) + locked.funds.blocked) {
+    return loss === undefined ? returned(locked, report, ids) : matched(locked, loss, report)
+  }
+  const first = failed(facts, order, "the provider returned the money otherwise", ids)
+  const taken = isMed ? (unreportedReturn(first.refunds) ?? loss) : undefined
+  const then = taken === undefined ? returned(first.after, report, ids) : matched(first.after, taken, report)
+  return {
+    ...then,
+    orderEnd: first.orderEnd,
+    steps: [...first.steps, ...then.steps],
+    refunds: [...first.refunds, ...then.refunds]
+  }
+}
+
+/** The return of a lost MED that the provider has not reported yet. */
+export const unreportedReturn = (refunds: ReadonlyArray<StoredRefund>): StoredRefund | undefined =>
+  refunds.find(({ nature, providerId }) => nature === "dispute" && providerId === null)
+
+/** The refund of a new order. */
+export const orderedRefund = (
+  charge: StoredCharge,
+  order: ChargeOrder,
+  description: string | null,
+  createdAtMs: number
+): StoredRefund => ({
+  id: order.id,
+  chargeId: charge.id,
+  accountId: charge.accountId,
+  connectionId: charge.connectionId,
+  origin: "operator",
+  status: "processing",
+  amount: order.amount,
+  pending: order.pending,
+  description,
+  nature: null,
+  providerId: null,
+  failureReason: null,
+  createdAtMs,
+  completedAtMs: null
+})
+
+/** The refund of a return that the provider made without an order. */
+export const providerRefund = (
+  charge: StoredCharge,
+  { epochMs, id }: Generated,
+  made: {
+    readonly amount: number
+    /** Of these, the cents that were not released yet. */
+    readonly pending: number
+    readonly isMed: boolean
+    /** The provider's id of the return; null where only the loss of the dispute was reported. */
+    readonly providerId: string | null | undefined
+    readonly atMs?: number | undefined
+  }
+): StoredRefund => ({
+  id,
+  chargeId: charge.id,
+  accountId: charge.accountId,
+  connectionId: charge.connectionId,
+  origin: "provider",
+  status: "completed",
+  amount: made.amount,
+  pending: made.pending,
+  description: null,
+  nature: made.isMed ? "dispute" : null,
+  providerId: made.providerId === undefined ? id : made.providerId,
+  failureReason: null,
+  createdAtMs: epochMs,
+  completedAtMs: made.atMs ?? epochMs
+})
+
+/** The movements of money that leaves the account. */
+export const movementsFrom = ({ available, blocked, pending }: ReversalParts, credit: "blocked" | "acquirer") => [
+  { debit: "blocked", credit, amount: blocked } as const,
+  { debit: "pending", credit, amount: pending } as const,
+  { debit: "available", credit, amount: available } as const
+]
+
+const completed = ({ locked, refunds }: RefundFacts, order: ChargeOrder, ids: Ids["Service"]): RefundChange => {
+  const isEmpty = leftOf(locked.funds) === order.amount
+  const refund = refundOf(refunds, order)
+  const step: ChargeStep = {
+    report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
+    reason: "charge.refunded",
+    movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
+  }
+  return {
+    ...applied(locked, [step]),
+    refunds: [{ ...refund, status: "completed", failureReason: null, completedAtMs: ids.next().epochMs }],
+    orderEnd: "done",
+    losesDisputes: isEmpty
+  }
+}
+
+/** The money goes back where it was, or to the MED that claims it by now. */
+const failed = (
+  { claims, locked, refunds }: RefundFacts,
+  order: ChargeOrder,
+  reason: string,
+  ids: Ids["Service"]
+): RefundChange => {
+  const refund = refundOf(refunds, order)
+  const ended: StoredRefund = { ...refund, status: "failed", failureReason: reason, completedAtMs: null }
+  const blocked = Math.min(order.amount, claims.contested)
+  const lost = Math.min(order.amount - blocked, claims.lost)
+  const rest = order.amount - blocked - lost
+  const pending = Math.min(order.pending, rest)
+  const given: ChargeStep = {
+    reason: "charge.refund_failed",
+    movements: [
+      { debit: "returns_in_transit", credit: "blocked", amount: blocked },
+      { debit: "returns_in_transit", credit: "pending", amount: pending },
+      { debit: "returns_in_transit", credit: "available", amount: rest - pending }
+    ]
+  }
+  if (lost === 0) return { ...applied(locked, [given]), refunds: [ended], orderEnd: "refused" }
+  const taken: ChargeStep = {
+    reason: "charge.charged_back",
+    movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
+  }
+  // One MED is one return, which the provider may report later.
+  const loss =
+    claims.taken === undefined
+      ? providerRefund(locked.charge, ids.next(), { amount: lost, pending: 0, isMed: true, providerId: null })
+      : withAmount(claims.taken, claims.taken.amount + lost)
+  return { ...applied(locked, [given, taken]), refunds: [ended, loss], orderEnd: "refused" }
+}
+
+/** The return of a MED whose loss was reported before: the money that the loss took, of which only the difference moves. */
+const matched = (
+  locked: LockedCharge,
+  taken: StoredRefund,
+  { amount = taken.amount, externalId = taken.id }: ReportedReturn
+): RefundChange => {
+  const { funds } = locked
+  const more = Math.max(0, Math.min(amount - taken.amount, inAccount(funds) + funds.blocked))
+  const less = Math.max(0, taken.amount - amount)
+  const step: ChargeStep = {
+    reason: "charge.charged_back",
+    movements: [
+      ...movementsFrom(splitReturn(more, funds), "acquirer"),
+      { debit: "acquirer", credit: "available", amount: less }
+    ]
+  }
+  const change = applied(locked, [step])
+  return {
+    ...change,
+    isApplied: more + less > 0,
+    unmatched: Math.max(0, amount - taken.amount - more),
+    refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }],
+    losesDisputes: leftOf(change.after.funds) === 0
+  }
+}
+
+/** A return of which nothing was known. */
+const returned = (
+  locked: LockedCharge,
+  { amount, as, atMs, externalId, isMed }: ReportedReturn,
+  ids: Ids["Service"]
+): RefundChange => {
+  const { charge, funds } = locked
+  const wanted = amount ?? leftOf(funds)
+  const given = Math.min(wanted, inAccount(funds) + funds.blocked)
+  if (given <= 0) return { ...nothing(locked), unmatched: amount ?? 0 }
+  const parts = splitReturn(given, funds)
+  const isEmpty = leftOf(funds) === given
+  const endsMed = isMed && charge.status === "infraction"
+  const isFinal = isEmpty || endsMed || (isMed && as === "charged_back")
+  const step: ChargeStep = {
+    // BAL-10: `refunded` once nothing is left.
+    report: isFinal ? allowedReport(charge, isEmpty ? as : "charged_back") : undefined,
+    reason: `charge.${as}`,
+    movements: [
+      ...movementsFrom(parts, "acquirer"),
+      // The MED is over: it contests nothing any more.
+      { debit: "blocked", credit: "available", amount: endsMed ? funds.blocked - parts.blocked : 0 }
+    ]
+  }
+  const made = { amount: given, pending: parts.pending, isMed, providerId: externalId, atMs }
+  return {
+    ...applied(locked, [step]),
+    unmatched: amount === undefined ? 0 : wanted - given,
+    refunds: [providerRefund(charge, ids.next(), made)],
+    losesDisputes: isEmpty || endsMed,
+    // Disputes are of Pix only: other returns emit the charge's event alone.
+    arrivedLost: isMed && charge.status === "paid" && charge.method === "pix" ? given : 0
+  }
+}
+
+const wasPaid = ({ status }: StoredCharge) =>
+  status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
+
+const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false })
+
+const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): RefundChange => ({
+  isApplied: true,
+  unmatched: 0,
+  after: steps.reduce(afterStep, locked),
+  steps,
+  refunds: [],
+  orderEnd: undefined,
+  losesDisputes: false,
+  arrivedLost: 0
+})
+
+const withAmount = (refund: StoredRefund, amount: number): StoredRefund => ({
+  ...refund,
+  amount,
+  pending: Math.min(refund.pending, amount)
+})
+
+/** The refund of an order, which was stored with it. */
+const refundOf = (refunds: ReadonlyArray<StoredRefund>, order: ChargeOrder): StoredRefund => {
+  const refund = refunds.find(({ id }) => id === order.id)
+  if (refund === undefined) throw new Error(`order ${order.id} has no refund`)
+  return refund
+}

@@ -1,0 +1,160 @@
+/**
+ * Operators' refunds, sent to the provider: the return of a paid charge's money, or of a part of it (CHG-26).
+ *
+ * Guarantees:
+ * - an order is stored before the provider is asked, outside of transactions. Of two orders of one charge at the same
+ *   time one is stored, the other is refused;
+ * - the money goes to `returns_in_transit` in the commit of the order, so that it cannot be spent twice, and on to the payer,
+ *   or back where it was, in the commit of the provider's final answer (BAL-9);
+ * - an unclear answer is not a refusal: the order is repeated under its id until the answer is final, by any process, also
+ *   after a crash between the provider's answer and its commit. Nor is the refusal of a repeated request, while the request
+ *   before it may still arrive.
+ *
+ * Rules: CHG-26, BAL-5, BAL-6, BAL-9, BAL-10, OPR-20, OPR-70 to OPR-73.
+ */
+import { txidFromId } from "@pix-payments/domain/Txid"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { type InsufficientBalanceError, type InvalidStateError, NotFoundError } from "../../base/Errors.ts"
+import { Settings } from "../../base/Settings.ts"
+import { runToCompletion } from "../../database/RunToCompletion.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { Acquirer, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import * as OrderLoop from "../../providers/OrderLoop.ts"
+import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { Cancellations } from "../charges/Cancellations.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { ChargeStore } from "../charges/ChargeStore.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
+import type { Reversed } from "./RefundDecision.ts"
+import { type RefundRequest, Refunds } from "./Refunds.ts"
+import { RefundStore } from "./RefundStore.ts"
+
+/** The provider refused the refund, whose money is back where it was. */
+export class RefundRejected extends Data.TaggedError("RefundRejected")<{
+  readonly chargeId: string
+  readonly reason: string
+}> {}
+
+export class RefundOrders extends Context.Service<
+  RefundOrders,
+  {
+    /**
+     * Returns money of a `paid` charge to its payer, and gives the charge after the provider's first answer: the refund
+     * may be in progress still. `audited` runs in the transaction of the order, with the refund's id.
+     */
+    readonly refund: <E = never, R = never>(
+      chargeId: string,
+      request?: RefundRequest,
+      audited?: (refundId: string) => Effect.Effect<void, SqlError | E, R>
+    ) => Effect.Effect<
+      StoredCharge,
+      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable | E,
+      R
+    >
+    /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
+    readonly settle: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<Reversed, NotFoundError | SqlError>
+    /**
+     * Claims orders about charges whose answer is not final, to repeat them: cancellations too, because both share the calls that
+     * a connection may have in flight.
+     */
+    readonly claimDue: OrderLoop.ClaimDue
+  }
+>()("@pix-payments/server/RefundOrders") {
+  static readonly layer = Layer.effect(
+    RefundOrders,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const acquirer = yield* Acquirer
+      const charges = yield* ChargeStore
+      const orders = yield* OrderStore
+      const money = yield* ChargeMoney
+      const cancellations = yield* Cancellations
+      const refunds = yield* Refunds
+      const store = yield* RefundStore
+      const { acquirerTimeoutMs } = yield* Settings
+      const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
+
+      /** Commits the provider's final answer, unless a report of the provider ended the order or it was asked again. */
+      const finish = Effect.fnUntraced(
+        function* (order: ChargeOrder, answer: ReturnOutcome | OrderLoop.Refused) {
+          const locked = yield* money.lock(order.chargeId)
+          if (locked?.order?.id !== order.id) return
+          if (answer._tag === "Refused" && locked.order.attempts !== order.attempts) return
+          // A report of the same return is a copy.
+          if (answer._tag === "Completed") {
+            const connection = order.connectionId === null ? {} : { connectionId: order.connectionId }
+            const report = { _tag: "return.completed", orderId: order.id, ...connection } as const
+            yield* claimKeyOf(sql, report, order.id)
+          }
+          yield* refunds.end(
+            locked,
+            locked.order,
+            answer._tag === "Refused" ? { _tag: "Failed", reason: answer.reason } : answer
+          )
+        },
+        sql.withTransaction,
+        runToCompletion(sql)
+      )
+
+      const askFor = Effect.fnUntraced(function* (
+        provider: Provider,
+        { amount, chargeId, endToEndId, id }: ChargeOrder
+      ) {
+        const { description } = yield* Effect.catchTag(store.get(id), "NotFoundError", Effect.die)
+        return yield* provider.orderReturn({ id, txid: txidFromId(chargeId), endToEndId, amount, description })
+      })
+
+      /** Asks the provider and commits its final answer; another one leaves the order open. */
+      const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
+        const asked = Effect.flatMap(acquirer.providerFor(order.connectionId), (provider) => askFor(provider, order))
+        const answer = yield* OrderLoop.answerTo(order, asked)
+        yield* answer === undefined || answer._tag === "Accepted" ? orders.askAgain(order) : finish(order, answer)
+      })
+
+      return RefundOrders.of({
+        refund: Effect.fn("RefundOrders.refund")(function* (chargeId, request = {}, audited = () => Effect.void) {
+          const order = yield* refunds.order(chargeId, request, leaseMs).pipe(
+            Effect.tap(({ id }) => audited(id)),
+            sql.withTransaction,
+            runToCompletion(sql)
+          )
+          yield* execute(order)
+          // A report of the provider may have ended it before the call.
+          const { failureReason, status } = yield* store.get(order.id)
+          if (status === "failed") {
+            return yield* new RefundRejected({ chargeId: order.chargeId, reason: failureReason ?? "" })
+          }
+          return (yield* charges.find(order.chargeId)) ?? (yield* new NotFoundError())
+        }),
+
+        settle: Effect.fn("RefundOrders.settle")(function* (orderId, outcome) {
+          const order = isUuid(orderId) ? yield* orders.find(orderId) : undefined
+          if (order === undefined || !isChargeOrder(order) || order.kind !== "refund") return yield* new NotFoundError()
+          const locked = yield* money.lock(order.chargeId)
+          if (locked === undefined) return yield* new NotFoundError()
+          const state = (yield* orders.find(orderId))?.state
+          if (locked.order?.id === order.id) {
+            yield* refunds.end(locked, locked.order, outcome)
+            return { isApplied: true, unmatched: 0 }
+          }
+          if (outcome._tag !== "Completed" || state !== "refused") return { isApplied: false, unmatched: 0 }
+          // The provider returned what it had refused: money that left without an order.
+          const { amount, id: externalId } = order
+          return yield* refunds.giveBack(locked, { as: "refunded", isMed: false, amount, externalId, atMs: undefined })
+        }),
+
+        claimDue: OrderLoop.claimDue(orders, ["refund", "cancel"], leaseMs, (order) => {
+          if (!isChargeOrder(order)) return Effect.void
+          return order.kind === "cancel" ? cancellations.repeat(order) : execute(order)
+        })
+      })
+    })
+  )
+}
