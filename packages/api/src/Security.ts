@@ -48,6 +48,10 @@ export interface Operator {
   readonly sessionId: string | null
   /** True where the identity provider allows the session less than the operator's role (OPR-135). */
   readonly isNarrowed?: boolean
+  /** Another operator who made the credential, or the one that it was made with: OPR-203. */
+  readonly madeBy?: string | null
+  /** Of a link: when a session that it starts ends at the latest (OPR-204). */
+  readonly sessionEndsAt?: Date | null
 }
 
 export class CurrentOperator extends Context.Service<CurrentOperator, Operator>()(

@@ -120,6 +120,12 @@ export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLa
   status("PAYLOAD_TOO_LARGE")
 ) {}
 
+/** Operator interface only: the key is that of another body or another operator. */
+export class IdempotencyKeyReused extends Schema.Error<IdempotencyKeyReused>("IdempotencyKeyReused")(
+  body("IDEMPOTENCY_KEY_REUSED"),
+  status("IDEMPOTENCY_KEY_REUSED")
+) {}
+
 /** Operator interface only: the events after a place are not kept. */
 export class CursorExpired extends Schema.Error<CursorExpired>("CursorExpired")(
   body("CURSOR_EXPIRED"),

@@ -293,7 +293,13 @@ describe("openapi.json of /v1", () => {
     )
     assert.sameMembers(elsewhere, ["NOT_FOUND", "METHOD_NOT_ALLOWED"])
     const met = new Set([...inOperations.map((failure) => failure.slice(4)), ...elsewhere])
-    const operatorsOnly = new Set(["INVALID_STATE", "MISDIRECTED_REQUEST", "FORBIDDEN", "CURSOR_EXPIRED"])
+    const operatorsOnly = new Set([
+      "INVALID_STATE",
+      "MISDIRECTED_REQUEST",
+      "FORBIDDEN",
+      "CURSOR_EXPIRED",
+      "IDEMPOTENCY_KEY_REUSED"
+    ])
     const all = Object.keys(errorCodes).filter((code) => !operatorsOnly.has(code))
     assert.sameMembers([...met], all)
   })

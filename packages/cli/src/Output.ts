@@ -42,8 +42,10 @@ const moneyFields = new Set([
   "total",
   "kept",
   "computed",
-  "charges_amount",
-  "payouts_amount",
+  "received",
+  "returned",
+  "sent",
+  "net",
   "approval_limit"
 ])
 

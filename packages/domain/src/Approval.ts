@@ -23,7 +23,8 @@ export const ApprovalAction = Schema.Literals([
   "operator.create",
   "operator.update",
   "operator_token.create",
-  "installation.update"
+  "installation.update",
+  "exception.accept"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -49,7 +50,8 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator.create": { requestedBy: admins, doneWith: "approval" },
   "operator.update": { requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { requestedBy: admins, doneWith: "repeat" },
-  "installation.update": { requestedBy: admins, doneWith: "approval" }
+  "installation.update": { requestedBy: admins, doneWith: "approval" },
+  "exception.accept": { requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
 
 /** The roles that approve and reject. */

@@ -11,6 +11,7 @@ export const errorCodes = {
   INSUFFICIENT_SCOPE: { status: 403, message: "The API key lacks a required scope." },
   FORBIDDEN: { status: 403, message: "This operator may not do that." },
   IDEMPOTENCY_KEY_REQUIRED: { status: 400, message: "The Idempotency-Key header is required." },
+  IDEMPOTENCY_KEY_REUSED: { status: 409, message: "The Idempotency-Key is that of another request." },
   VALIDATION_ERROR: { status: 400, message: "The request is invalid." },
   METHOD_NOT_SUPPORTED: { status: 400, message: "The payment method is not available: v1 supports pix." },
   AMOUNT_BELOW_MINIMUM: { status: 400, message: "The amount is below the minimum of this operation." },

@@ -4,3 +4,6 @@ import * as Schema from "effect/Schema"
 /** Whether actions need a second operator. `auto`: on for good once two active operators could approve. */
 export const FourEyes = Schema.Literals(["auto", "on", "off"])
 export type FourEyes = typeof FourEyes.Type
+
+/** The time zone whose days figures, statements and closes have. */
+export const TIMEZONE = "America/Sao_Paulo"

@@ -79,7 +79,10 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   recipient_document: "document",
   email: "email",
   phone: "phone",
-  pix_key: "pix_key"
+  pix_key: "pix_key",
+  // Of a bank account.
+  account: "document",
+  current_account: "document"
 }
 
 const masks: Readonly<Record<Exclude<PersonalKind, "fields">, (text: string) => string>> = {

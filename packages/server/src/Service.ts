@@ -66,6 +66,7 @@ import * as StatusCounts from "./operations/StatusCounts.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
 import { Installation } from "./operators/Installation.ts"
 import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
+import { OrderKeys } from "./operators/OrderKeys.ts"
 import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
@@ -141,6 +142,7 @@ export const stores = Layer.mergeAll(
   OperatorToken.layer,
   Installation.layer,
   Operators.layer,
+  OrderKeys.layer,
   OperatorTokens.layer,
   OperatorSessions.layer,
   OperatorIdentities.layer,

@@ -17,6 +17,7 @@ import {
   AccountInactive,
   AcquirerRejected,
   AmountBelowMinimum,
+  IdempotencyKeyReused,
   InsufficientBalance,
   InvalidDocument,
   InvalidState,
@@ -119,9 +120,18 @@ export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
       .annotate(OpenApi.Summary, "Cancel a pending charge"),
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
+      headers: optionalIdempotencyKey,
       payload: RefundBody,
       success: OperatorCharge,
-      error: [NotFound, ValidationError, AmountBelowMinimum, InvalidState, InsufficientBalance, AcquirerRejected]
+      error: [
+        NotFound,
+        ValidationError,
+        AmountBelowMinimum,
+        InvalidState,
+        InsufficientBalance,
+        AcquirerRejected,
+        IdempotencyKeyReused
+      ]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Refund a paid charge, or a part of it")
@@ -149,7 +159,8 @@ export class CheckoutChargesGroup extends HttpApiGroup.make("checkoutCharges")
         InvalidDocument,
         InvalidWebhookUrl,
         AccountInactive,
-        AcquirerRejected
+        AcquirerRejected,
+        IdempotencyKeyReused
       ]
     })
       .annotate(Access, { roles: ["developer", "operator"], accounts: "resource" })

@@ -12,8 +12,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
+import { waiting } from "./Approvals.ts"
+import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -97,15 +99,16 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
   .add(
     HttpApiEndpoint.post("resolve", "/:id/resolve", {
       params: byId,
+      headers: optionalIdempotencyKey,
       payload: ResolveException,
-      success: AcquirerException,
-      error: [NotFound, ValidationError, InvalidState]
+      success: [AcquirerException, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
       .annotate(
         OpenApi.Description,
-        "`accept` credits the account's `available`. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
+        "`accept` credits the account's `available`; for another charge than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
       )
   )
   .prefix("/operator/v1/exceptions")

@@ -12,7 +12,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { Forbidden, NotFound, ValidationError } from "../WireErrors.ts"
+import { Forbidden, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { waiting } from "./Approvals.ts"
@@ -127,7 +127,7 @@ export class OperatorTokensGroup extends HttpApiGroup.make("operatorTokens")
       params: byId,
       payload: CreateOperatorToken,
       success: [CreatedOperatorToken.pipe(HttpApiSchema.status(201)), waiting],
-      error: [NotFound, ValidationError, Forbidden]
+      error: [NotFound, ValidationError, Forbidden, InvalidState]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "own" })
       .annotate(OpenApi.Summary, "Create a personal token")

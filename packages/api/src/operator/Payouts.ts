@@ -23,6 +23,7 @@ import {
   AccountInactive,
   AccountRestricted,
   AmountBelowMinimum,
+  IdempotencyKeyReused,
   InsufficientBalance,
   InvalidDocument,
   InvalidState,
@@ -128,7 +129,8 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
         InvalidWebhookUrl,
         AccountInactive,
         AccountRestricted,
-        InsufficientBalance
+        InsufficientBalance,
+        IdempotencyKeyReused
       ]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })

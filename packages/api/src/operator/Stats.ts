@@ -15,6 +15,7 @@ const byState = counts.annotate({ description: "The number in each state." })
 /** Figures of one account, or of all. */
 export const Stats = Schema.Struct({
   object: Schema.Literal("stats"),
+  timezone: Schema.String.annotate({ description: "The time zone of days." }),
   charges: byState,
   payouts: byState,
   disputes: byState,
@@ -23,18 +24,20 @@ export const Stats = Schema.Struct({
   }),
   volume_per_day: Schema.Array(
     Schema.Struct({
-      date: Schema.String.annotate({ format: "date", description: "A day in UTC." }),
+      date: Schema.String.annotate({ format: "date", description: "A day in `timezone`." }),
       charges_paid: Count,
-      charges_amount: Count.annotate({ description: "Cents received." }),
-      payouts_created: Count,
-      payouts_amount: Count.annotate({ description: "Cents sent, without fees." })
+      received: Count.annotate({ description: "Cents of the charges that were paid." }),
+      refunds_completed: Count,
+      returned: Count.annotate({ description: "Cents of the returns that were completed." }),
+      payouts_completed: Count,
+      sent: Count.annotate({ description: "Cents of the payouts that were completed, without fees." }),
+      net: Schema.Int.annotate({ description: "Received, less returned and sent." })
     })
   ),
   deliveries_due: Count,
   oldest_due_at: Schema.NullOr(Instant),
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
-    description:
-      "Successful attempts divided by all attempts of today and the six days before, in UTC. Null without attempts."
+    description: "Successful attempts divided by all attempts of today and the six days before. Null without attempts."
   })
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type

@@ -72,8 +72,8 @@ export const relative = (instant: string, nowMs: number): string => {
   return absolute(instant)
 }
 
-/** The day in UTC, as figures name it: `2026-11-21`. */
-export const utcDay = (ms: number): string => new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC" }).format(ms)
+/** The day in a time zone, as figures name it: `2026-11-21`. */
+export const dayIn = (timeZone: string, ms: number): string => new Intl.DateTimeFormat("sv-SE", { timeZone }).format(ms)
 
 /** `Saturday, 21 November 2026, 18:20 BRT`. */
 export const longDay = (ms: number): string => {

@@ -44,12 +44,13 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
                   { name: "amount", label: fields.amount, hint: form.refund, isOptional: true },
                   { name: "description", label: fields.description, hint: form.refundDescription, isOptional: true }
                 ]}
-                run={(values) => {
+                run={(values, _files, key) => {
                   const amount = textIn(values, "amount")
                   const description = textIn(values, "description")
                   return call((api) =>
                     api.chargeActions.refund({
                       params: { id },
+                      headers: { "idempotency-key": key },
                       payload: {
                         ...(amount !== undefined && { amount: centsOf(amount) }),
                         ...(description !== undefined && { description })

@@ -6,7 +6,7 @@ import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
-import { type Field, textIn, type Values } from "../parts/Form.tsx"
+import { type Field, type Files, textIn, type Values } from "../parts/Form.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { exceptionWords, kindName } from "./exceptionWords.ts"
@@ -83,12 +83,13 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   if (exception.status !== "open" || isReturning(exception)) return null
   const amount = money(exception.unallocated)
   const reason: Field = { name: "reason", label: text.reason, hint: text.reasonHint, kind: "long", isOptional: true }
-  const resolve = (action: ExceptionAction) => (values: Values) => {
+  const resolve = (action: ExceptionAction) => (values: Values, _files: Files, key: string) => {
     const charge = textIn(values, "charge_id")
     const why = textIn(values, "reason")
     return call((api) =>
       api.exceptionActions.resolve({
         params: { id: exception.id },
+        headers: { "idempotency-key": key },
         payload: {
           action,
           ...(charge !== undefined && { charge_id: charge }),

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { money } from "../format/Money.ts"
-import { longDay, utcDay } from "../format/Time.ts"
+import { dayIn, longDay } from "../format/Time.ts"
 import { Problem } from "../parts/Problem.tsx"
 import { now, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -16,7 +16,9 @@ import { todayWords } from "./today/todayWords.ts"
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-const Chart = signal<FunctionComponent<{ readonly days: Stats["volume_per_day"] }> | undefined>(undefined)
+const Chart = signal<
+  FunctionComponent<{ readonly days: Stats["volume_per_day"]; readonly timezone: string }> | undefined
+>(undefined)
 
 export const Today = () => {
   // A report over whole tables: not at each event.
@@ -49,7 +51,7 @@ export const Today = () => {
         <Running stats={stats.value} />
       </section>
       {stats.value !== undefined && stats.value.volume_per_day.length > 0 && Drawing !== undefined && (
-        <Drawing days={stats.value.volume_per_day} />
+        <Drawing days={stats.value.volume_per_day} timezone={stats.value.timezone} />
       )}
     </>
   )
@@ -58,8 +60,8 @@ export const Today = () => {
 const Tiles = ({ stats }: { readonly stats: Stats }) => {
   const text = todayWords()
   const dayOf = (date: string) => stats.volume_per_day.find((day) => day.date === date)
-  const day = dayOf(utcDay(now.value))
-  const yesterday = dayOf(utcDay(now.value - DAY_MS))
+  const day = dayOf(dayIn(stats.timezone, now.value))
+  const yesterday = dayOf(dayIn(stats.timezone, now.value - DAY_MS))
   const all = Object.values(stats.charges).reduce((sum, count) => sum + count, 0)
   const paid = ["paid", "refunded", "charged_back", "infraction"].reduce(
     (sum, state) => sum + (stats.charges[state] ?? 0),
@@ -67,11 +69,17 @@ const Tiles = ({ stats }: { readonly stats: Stats }) => {
   )
   return (
     <div class="tiles">
-      <Tile name={text.received} value={money(day?.charges_amount ?? 0)}>
-        {text.charges(day?.charges_paid ?? 0)}, {text.yesterday(money(yesterday?.charges_amount ?? 0))}
+      <Tile name={text.received} value={money(day?.received ?? 0)}>
+        {text.charges(day?.charges_paid ?? 0)}, {text.yesterday(money(yesterday?.received ?? 0))}
       </Tile>
-      <Tile name={text.sent} value={money(day?.payouts_amount ?? 0)}>
-        {text.payouts(day?.payouts_created ?? 0)}, {text.yesterday(money(yesterday?.payouts_amount ?? 0))}
+      <Tile name={text.returned} value={money(day?.returned ?? 0)}>
+        {text.refunds(day?.refunds_completed ?? 0)}, {text.yesterday(money(yesterday?.returned ?? 0))}
+      </Tile>
+      <Tile name={text.sent} value={money(day?.sent ?? 0)}>
+        {text.payouts(day?.payouts_completed ?? 0)}, {text.yesterday(money(yesterday?.sent ?? 0))}
+      </Tile>
+      <Tile name={text.net} value={money(day?.net ?? 0)}>
+        {text.netHint}, {text.yesterday(money(yesterday?.net ?? 0))}
       </Tile>
       <Tile
         name={text.paidOf}

@@ -17,7 +17,8 @@ const en = {
     "operator.create": "Add an operator",
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
-    "installation.update": "Change four eyes"
+    "installation.update": "Change four eyes",
+    "exception.accept": "Accept an exception for another charge"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -53,7 +54,8 @@ const pt: typeof en = {
     "operator.create": "Adicionar um operador",
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
-    "installation.update": "Alterar a dupla aprovação"
+    "installation.update": "Alterar a dupla aprovação",
+    "exception.accept": "Aceitar uma divergência para outra cobrança"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   balance: "Saldo antes e depois",

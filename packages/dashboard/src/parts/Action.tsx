@@ -2,7 +2,7 @@
  * An action of a page: a button that asks before it acts, in a dialog with what it needs.
  *
  * Guarantees:
- * - The dialog names the amount, or what else it changes. It acts once.
+ * - The dialog names the amount, or what else it changes. It acts once: what is repeated in it has the same key.
  * - Escape leaves it, but not while it acts. A refusal stays in it, and a failure of the page too.
  * - Data that arrives while it is open changes neither its fields nor what it does.
  * - Where another operator has to approve, the dialog says so.
@@ -26,7 +26,8 @@ interface Props<A> {
   readonly onValues?: (values: Values | undefined) => void
   /** False where the form cannot be sent yet. */
   readonly canSubmit?: boolean
-  readonly run: (values: Values, files: Files) => Promise<Outcome<A>>
+  /** `key` is the idempotency key of the dialog, made when it opens. */
+  readonly run: (values: Values, files: Files, key: string) => Promise<Outcome<A>>
   /** Not called where the action waits for another operator. */
   readonly onDone: (value: Exclude<A, Approval>) => void
 }
@@ -39,6 +40,7 @@ export const Action = <A,>(props: Props<A>) => {
   const isOpen = useSignal(false)
   const form = useRef<HTMLFormElement>(null)
   const isWaiting = useSignal(false)
+  const key = useRef("")
   const opened = useRef(props)
   if (!isOpen.value) opened.current = props
   const { fields = [], onValues, run } = opened.current
@@ -46,6 +48,7 @@ export const Action = <A,>(props: Props<A>) => {
   const open = () => {
     problem.value = undefined
     isWaiting.value = false
+    key.current = newKey()
     isOpen.value = true
     dialog.current?.showModal()
   }
@@ -56,7 +59,7 @@ export const Action = <A,>(props: Props<A>) => {
     const written = event.currentTarget as HTMLFormElement
     let outcome: Outcome<A> = { _tag: "Failed", problem: FAILED_PAGE }
     try {
-      outcome = await run(valuesOf(written, fields), filesOf(written, fields))
+      outcome = await run(valuesOf(written, fields), filesOf(written, fields), key.current)
     } catch {
       // A file that cannot be read.
     }
@@ -115,6 +118,12 @@ export const Action = <A,>(props: Props<A>) => {
     </>
   )
 }
+
+/** 128 random bits. `randomUUID` is not there where a page is served without TLS. */
+const newKey = (): string =>
+  Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    ""
+  )
 
 /** A request that was just stored, instead of the answer. A decided one is the answer of its decision. */
 const isWaitingApproval = (value: unknown): boolean =>

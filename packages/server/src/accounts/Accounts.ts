@@ -93,7 +93,10 @@ export class Accounts extends Context.Service<
     readonly create: (input: NewAccount) => Effect.Effect<AccountRow, Unavailable>
     readonly get: (id: string) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AccountRow>, UnknownCursor | Unavailable>
-    /** Another connection or another limit needs the `Authority` around it. */
+    /**
+     * Another connection or limit, automatic payouts where there is a limit, and a shorter duplicate window need the
+     * `Authority` around it.
+     */
     readonly update: (
       id: string,
       changes: Partial<AccountSettings>
@@ -194,7 +197,11 @@ export class Accounts extends Context.Service<
               connection_id = ${connectionId},
               approval_limit = ${approvalLimit}
             WHERE id = ${id}::uuid AND (
-              (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit})
+              (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit}
+                AND (approval_limit IS NULL OR auto_payout_enabled
+                  OR ${changes.auto_payout_enabled ?? false}::boolean = false)
+                AND payout_duplicate_window
+                  <= coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window))
               OR ${isAuthorized(sql, authority, "account.update", "accounts.id")}
             )
             RETURNING id`

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - An answer reads no settled charge, no ended payout and no successful delivery, however many there are. It reads counts
- *   (`StatusCounts.ts`, `delivery_totals`), what is open, and the deliveries that failed or were canceled.
+ *   (`StatusCounts.ts`, `delivery_totals`), the returns of 31 days, what is open, and the deliveries that failed or were canceled.
  */
 import type { Stats as StatsBody } from "@pix-payments/api/operator/Stats"
 import * as Context from "effect/Context"
@@ -16,6 +16,7 @@ import { LimitedTo } from "../database/statements/Paging.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { forLanes } from "../webhooks/queue/DeliveryClaims.ts"
 import { readTotals } from "../webhooks/deliveries/DeliveryTotals.ts"
+import { TIMEZONE } from "@pix-payments/domain/Installation"
 import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
@@ -39,6 +40,7 @@ export class Statistics extends Context.Service<
               const [totals] = yield* sql.unsafe<TotalsRow>(attemptTotals, parameters)
               return {
                 object: "stats" as const,
+                timezone: TIMEZONE,
                 charges: {
                   ...byState(counts.filter(isState("charge"))),
                   ...byState(yield* sql.unsafe<StateRow>(UNANSWERED_CHARGES, parameters))
@@ -136,13 +138,22 @@ const toDays = (rows: ReadonlyArray<CountRow>) => {
   return [...new Set(volumes.map(({ date }) => date))]
     .toSorted()
     .toReversed()
-    .map((date) => ({
-      date: date ?? "",
-      charges_paid: Number(of("charge", date)?.count ?? 0),
-      charges_amount: Number(of("charge", date)?.amount ?? 0),
-      payouts_created: Number(of("payout", date)?.count ?? 0),
-      payouts_amount: Number(of("payout", date)?.amount ?? 0)
-    }))
+    .map((date) => {
+      const [charges, refunds, payouts] = [of("charge", date), of("refund", date), of("payout", date)]
+      const received = Number(charges?.amount ?? 0)
+      const returned = Number(refunds?.amount ?? 0)
+      const sent = Number(payouts?.amount ?? 0)
+      return {
+        date: date ?? "",
+        charges_paid: Number(charges?.count ?? 0),
+        received,
+        refunds_completed: Number(refunds?.count ?? 0),
+        returned,
+        payouts_completed: Number(payouts?.count ?? 0),
+        sent,
+        net: received - returned - sent
+      }
+    })
 }
 
 const toDue = ([dueNow]: ReadonlyArray<DueRow>) => ({

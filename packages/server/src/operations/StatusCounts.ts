@@ -1,8 +1,10 @@
 /**
- * How many charges and payouts are in each state, and their volume by day, counted from `changes`.
+ * How many charges and payouts are in each state, and what was paid, returned and sent by day. Counted from `changes`, but
+ * for returns, of which a charge may have several without a change.
  *
  * Guarantees:
- * - A read costs as many rows as there are counts and changes since the last round, however many charges there are.
+ * - A read costs as many rows as there are counts, changes since the last round and entries of 31 days in the index of
+ *   completed returns, however many charges there are.
  * - Each change is counted once, in the order of commits and up to the oldest transaction that has not ended. A read adds
  *   the changes after that, so that it agrees with the tables at its snapshot.
  * - One process counts at a time, and one round at most `CHANGES_PER_ROUND`.
@@ -19,6 +21,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
+import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 
@@ -74,7 +77,8 @@ const CHANGES_PER_ROUND = 2000
 const CHANGES_PER_READ = 20_000
 
 export interface CountRow {
-  readonly resource: "charge" | "payout"
+  /** Of a refund there are volumes only. */
+  readonly resource: "charge" | "payout" | "refund"
   /** Null for the volume of a day. */
   readonly status: string | null
   readonly date: string | null
@@ -116,14 +120,14 @@ const previousStatus = `CASE
   END`
 
 /** The columns that `additions` reads of a change. */
-const scannedColumns = "transaction_id, id, account_id, kind, status, sequence, resource_id"
+const scannedColumns = "transaction_id, id, account_id, kind, status, sequence, resource_id, created_at"
 
 /** CTEs that follow `scanned`, which has changes: what these add to the counts and to the volumes. */
 const additions = `
   moved AS MATERIALIZED (
     SELECT c.*, h.amount, h.paid_at, coalesce(${minuteEnd("h.expires_at")}, 'infinity') AS expires_at
     FROM (
-      SELECT c.account_id, c.resource, c.resource_id, c.status, ${previousStatus} AS previous
+      SELECT c.account_id, c.resource, c.resource_id, c.status, c.created_at, ${previousStatus} AS previous
       FROM (
         SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
         FROM scanned WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
@@ -147,13 +151,13 @@ const additions = `
     GROUP BY account_id, resource, status, expires_at HAVING sum(count) <> 0
   ),
   added_volumes AS (
-    SELECT (paid_at AT TIME ZONE 'UTC')::date AS date, account_id, resource, count(*) AS count,
+    SELECT ${dayOf("paid_at")} AS date, account_id, resource, count(*) AS count,
       sum(amount)::bigint AS amount
     FROM moved WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT (p.created_at AT TIME ZONE 'UTC')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
-    FROM moved m JOIN payouts p ON p.id = m.resource_id WHERE m.resource = 'payout' AND m.previous IS NULL
+    SELECT ${dayOf("m.created_at")}, p.account_id, m.resource, count(*), sum(p.amount)::bigint
+    FROM moved m JOIN payouts p ON p.id = m.resource_id WHERE m.resource = 'payout' AND m.status = 'completed'
     GROUP BY 1, 2, 3
   )`
 
@@ -199,6 +203,9 @@ const mergeExpired = `
   SELECT account_id, resource, status, '-infinity', sum(count)::bigint FROM expired GROUP BY 1, 2, 3
   ON CONFLICT (account_id, resource, status, expires_at) DO UPDATE SET count = status_counts.count + excluded.count`
 
+/** The first of 31 days. */
+const firstDay = `(${TODAY} - 30)`
+
 const isWithin = "($1::uuid[] IS NULL OR account_id = ANY ($1::uuid[]))"
 
 /** Rows of `CountRow`: the counts, and the volumes of 31 days. The parameter is null, or the ids of accounts. */
@@ -222,8 +229,12 @@ export const readCounts = `
   SELECT resource, NULL, to_char(date, 'YYYY-MM-DD'), sum(count)::bigint, sum(amount)::text
   FROM (
     SELECT resource, date, count, amount FROM daily_volumes WHERE ${isWithin}
-      AND date >= (now() AT TIME ZONE 'UTC')::date - 30
+      AND date >= ${firstDay}
     UNION ALL SELECT resource, date, count, amount FROM added_volumes
   ) volumes
-  WHERE date >= (now() AT TIME ZONE 'UTC')::date - 30
-  GROUP BY resource, date`
+  WHERE date >= ${firstDay}
+  GROUP BY resource, date
+  UNION ALL
+  SELECT 'refund', NULL, to_char(${dayOf("completed_at")}, 'YYYY-MM-DD'), count(*), sum(amount)::text
+  FROM refunds WHERE status = 'completed' AND completed_at >= ${startOf(firstDay)} AND ${isWithin}
+  GROUP BY 3`

@@ -12,6 +12,8 @@ export interface OperatorColumns {
   readonly email: string | null
   readonly role: OperatorRole | null
   readonly account_ids: ReadonlyArray<string> | null
+  /** Absent where an identity provider vouches for the operator. */
+  readonly made_by?: string | null
 }
 
 /** Who acts with the installation's token, with a link or in a session of it: OPR-40. */
@@ -39,7 +41,8 @@ export const toOperator = (
     accountIds: row.account_ids,
     via,
     sessionId: session.id,
-    isNarrowed: role !== row.role
+    isNarrowed: role !== row.role,
+    madeBy: row.made_by ?? null
   }
 }
 

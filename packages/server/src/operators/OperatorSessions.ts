@@ -42,8 +42,9 @@ export class OperatorSessions extends Context.Service<
   {
     /** The operator of a cookie's secret; `ended` for a session that was one, `undefined` for an unknown secret. */
     readonly authenticate: (secret: string) => Effect.Effect<Operator | "ended" | undefined, Unavailable>
+    /** Starts a session of this operator, which ends when its link says, if it is one (OPR-204). */
     readonly start: (input: {
-      readonly operatorId: string | null
+      readonly operator: Operator
       readonly address: string
       readonly userAgent: string | undefined
     }) => Effect.Effect<OperatorSessionRow & { readonly secret: string }, Unavailable>
@@ -77,6 +78,8 @@ export class OperatorSessions extends Context.Service<
 
       const insert = Effect.fn("OperatorSessions.start")(function* (input: {
         readonly operatorId: string | null
+        readonly madeBy?: string | null | undefined
+        readonly endsAt?: Date | null | undefined
         readonly address: string
         readonly userAgent: string | undefined
         readonly role: OperatorRole | undefined
@@ -86,10 +89,11 @@ export class OperatorSessions extends Context.Service<
         const secret = newSecret()
         const [row] = yield* sql<OperatorSessionRow>`
           INSERT INTO operator_sessions (id, operator_id, hash, address, user_agent, created_at, last_seen_at, expires_at,
-            role, state_hash)
+            role, state_hash, made_by)
           VALUES (${id}::uuid, ${input.operatorId}::uuid, ${hashOf(secret)}, ${input.address},
-            ${input.userAgent?.slice(0, MAX_USER_AGENT) ?? null}, now(), now(), now() + interval '12 hours',
-            ${input.role ?? null}, ${input.state === undefined ? null : hashOf(input.state)})
+            ${input.userAgent?.slice(0, MAX_USER_AGENT) ?? null}, now(), now(),
+            least(now() + interval '12 hours', ${input.endsAt ?? null}::timestamptz),
+            ${input.role ?? null}, ${input.state === undefined ? null : hashOf(input.state)}, ${input.madeBy ?? null}::uuid)
           ON CONFLICT (state_hash) WHERE state_hash IS NOT NULL DO NOTHING
           RETURNING ${sql.literal(columns)}`
         return row === undefined ? undefined : { ...row, secret }
@@ -103,10 +107,18 @@ export class OperatorSessions extends Context.Service<
           return row.live ? toOperator(row, "session", { id: row.id, role: row.session_role }) : "ended"
         }, orUnavailable),
 
-        start: (input) =>
-          Effect.map(insert({ ...input, role: undefined, state: undefined }), (started) => started!).pipe(
-            runToCompletion(sql)
-          ),
+        start: ({ operator, ...input }) =>
+          Effect.map(
+            insert({
+              ...input,
+              operatorId: operator.id,
+              madeBy: operator.madeBy,
+              endsAt: operator.sessionEndsAt,
+              role: undefined,
+              state: undefined
+            }),
+            (started) => started!
+          ).pipe(runToCompletion(sql)),
 
         startWith: (input) => runToCompletion(sql)(insert(input)),
 
@@ -159,7 +171,7 @@ const findOne = statement(
   { hash: value("text") },
   ({ hash }) => `
   WITH found AS (
-    SELECT s.id, s.last_seen_at, s.role AS session_role, ${operatorColumns},
+    SELECT s.id, s.last_seen_at, s.role AS session_role, s.made_by, ${operatorColumns},
       s.ended_at IS NULL AND s.expires_at > now() AND s.last_seen_at > now() - interval '30 minutes'
         AND (s.operator_id IS NULL OR o.active) AS live
     FROM operator_sessions s LEFT JOIN operators o ON o.id = s.operator_id WHERE s.hash = ${hash}
@@ -168,7 +180,7 @@ const findOne = statement(
     UPDATE operator_sessions s SET last_seen_at = now() FROM found f
     WHERE s.id = f.id AND f.live AND f.last_seen_at < now() - interval '1 minute'
   )
-  SELECT id, live, session_role, operator_id, operator_name, email, role, account_ids FROM found`
+  SELECT id, live, session_role, operator_id, operator_name, email, role, account_ids, made_by FROM found`
 )
 
 // `ended_at` is `now()` in the statement that ends it: a repeat revokes nothing. The installation's operator is null.
@@ -185,6 +197,13 @@ const endOne = statement(
     WHERE t.operator_id IS NOT DISTINCT FROM e.operator_id AND e.ended_at = now() AND ${isUnusedLink("t")}
   )
   SELECT ${columns} FROM ended`
+)
+
+/** Revokes everything that signs in as an operator, for good. */
+export const revokeTokens = statement(
+  { operatorId: value("uuid") },
+  ({ operatorId }) =>
+    `UPDATE operator_tokens SET revoked_at = now() WHERE operator_id = ${operatorId} AND revoked_at IS NULL`
 )
 
 /** Ends the sessions of an operator, and revokes its links and codes that are not used. */

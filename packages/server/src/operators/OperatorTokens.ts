@@ -7,6 +7,7 @@
  *   takes effect with the next request, in every process.
  * - A link signs in once, within five minutes. It is not a token.
  * - A code is exchanged once, within two minutes, with the verifier of its challenge: the hash that is stored covers both.
+ * - A credential that is made with another one keeps who made that for its operator.
  * - Revoking a token ends the sessions of its operator in the same commit, and revokes its links and codes, because they may
  *   have been made with it.
  *
@@ -48,7 +49,7 @@ export class OperatorTokens extends Context.Service<
     /** Creates a token. One that `by` creates for somebody else needs the `Authority` around it. */
     readonly create: (input: {
       readonly operatorId: string
-      readonly by: string | null
+      readonly by: Operator
       readonly name: string
       readonly expiresAtMs: number | undefined
     }) => Effect.Effect<OperatorTokenRow & { readonly token: string }, NotFoundError | ApprovalRequired | Unavailable>
@@ -61,15 +62,16 @@ export class OperatorTokens extends Context.Service<
       id: string,
       operatorId: string | null
     ) => Effect.Effect<OperatorTokenRow, NotFoundError | Unavailable>
-    /** A token for a link that signs in as this operator; null for the installation. */
+    /** A token for a link that signs in as this operator. The session that it starts ends with the one that made it. */
     readonly makeLink: (
-      operatorId: string | null
+      by: Pick<Operator, "id" | "sessionId" | "madeBy">
     ) => Effect.Effect<{ readonly id: string; readonly token: string; readonly expiresAt: Date }, Unavailable>
     /** The operator of a link, which is used up by this; `undefined` where it is not accepted. */
     readonly useLink: (token: string) => Effect.Effect<Operator | undefined, Unavailable>
     /** A code for a token of this operator with this name. */
     readonly makeCode: (input: {
       readonly operatorId: string
+      readonly madeBy: string | null
       readonly challenge: string
       readonly name: string
     }) => Effect.Effect<{ readonly id: string; readonly code: string; readonly expiresAt: Date }, Unavailable>
@@ -101,12 +103,16 @@ export class OperatorTokens extends Context.Service<
           const { epochMs, id } = ids.next()
           const token = `${PERSONAL}${newSecret()}`
           const [row] = yield* sql<OperatorTokenRow>`
-            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at, made_by)
             SELECT ${id}::uuid, o.id, 'personal', ${name}::text, ${token.slice(0, PREFIX_LENGTH)}::text,
               ${hashOf(token)}::text, to_timestamp(${expiresAtMs ?? null}::double precision / 1000),
-              to_timestamp(${epochMs}::double precision / 1000)
+              to_timestamp(${epochMs}::double precision / 1000), ${by.madeBy ?? (by.id === operatorId ? null : by.id)}::uuid
             FROM operators o WHERE o.id = ${operatorId}::uuid
-              AND ((o.id = ${by}::uuid) IS TRUE OR ${isAuthorized(sql, authority, "operator_token.create", "o.id")})
+              AND ((o.id = ${by.id}::uuid) IS TRUE OR ${isAuthorized(sql, authority, "operator_token.create", "o.id")})
+              AND (${authority.approvalId}::uuid IS NULL OR EXISTS (
+                SELECT FROM approvals a WHERE a.id = ${authority.approvalId}::uuid AND a.before::jsonb
+                  = jsonb_build_object('role', o.role, 'account_ids', to_jsonb(o.account_ids), 'active', o.active)
+              ))
             RETURNING ${sql.literal(columns)}`
           if (row !== undefined) return { ...row, token }
           const known = yield* sql`SELECT 1 FROM operators WHERE id = ${operatorId}::uuid`
@@ -135,30 +141,34 @@ export class OperatorTokens extends Context.Service<
           runToCompletion(sql)
         ),
 
-        makeLink: Effect.fn("OperatorTokens.makeLink")(function* (operatorId) {
+        makeLink: Effect.fn("OperatorTokens.makeLink")(function* ({ id: operatorId, madeBy, sessionId }) {
           const { id } = ids.next()
           const token = `${LINK}${newSecret()}`
           const rows = yield* sql<{ expiresAt: Date }>`
-            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at, made_by,
+              session_ends_at)
             VALUES (${id}::uuid, ${operatorId}::uuid, 'link', 'link', ${token.slice(0, PREFIX_LENGTH)}, ${hashOf(token)},
-              now() + interval '5 minutes', now())
+              now() + interval '5 minutes', now(), ${madeBy ?? null}::uuid,
+              (SELECT s.expires_at FROM operator_sessions s WHERE s.id = ${sessionId}::uuid))
             RETURNING expires_at AS "expiresAt"`
           return { id, token, expiresAt: rows[0]!.expiresAt }
         }, runToCompletion(sql)),
 
         useLink: Effect.fn("OperatorTokens.useLink")(function* (token) {
           if (!token.startsWith(LINK)) return undefined
-          const [row] = yield* sql.unsafe<OperatorColumns>(...useOne({ hash: hashOf(token) }))
-          return row === undefined ? undefined : toOperator(row, "link")
+          const [row] = yield* sql.unsafe<OperatorColumns & { readonly session_ends_at: Date | null }>(
+            ...useOne({ hash: hashOf(token) })
+          )
+          return row === undefined ? undefined : { ...toOperator(row, "link"), sessionEndsAt: row.session_ends_at }
         }, runToCompletion(sql)),
 
-        makeCode: Effect.fn("OperatorTokens.makeCode")(function* ({ challenge, name, operatorId }) {
+        makeCode: Effect.fn("OperatorTokens.makeCode")(function* ({ challenge, madeBy, name, operatorId }) {
           const { id } = ids.next()
           const code = `${CODE}${newSecret()}`
           const rows = yield* sql<{ expiresAt: Date }>`
-            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at, made_by)
             VALUES (${id}::uuid, ${operatorId}::uuid, 'link', ${name}, ${CODE}, ${codeHash(code, challenge)},
-              now() + interval '2 minutes', now())
+              now() + interval '2 minutes', now(), ${madeBy}::uuid)
             RETURNING expires_at AS "expiresAt"`
           return { id, code, expiresAt: rows[0]!.expiresAt }
         }, runToCompletion(sql)),
@@ -199,7 +209,7 @@ const findOwner = statement(
   { hash: value("text") },
   ({ hash }) => `
   WITH found AS (
-    SELECT t.id, t.last_used_at, ${operatorColumns} FROM operator_tokens t JOIN operators o ON o.id = t.operator_id
+    SELECT t.id, t.last_used_at, t.made_by, ${operatorColumns} FROM operator_tokens t JOIN operators o ON o.id = t.operator_id
     WHERE t.hash = ${hash} AND t.kind = 'personal' AND t.revoked_at IS NULL
       AND (t.expires_at IS NULL OR t.expires_at > now()) AND o.active
   ),
@@ -207,7 +217,7 @@ const findOwner = statement(
     UPDATE operator_tokens t SET last_used_at = now() FROM found f
     WHERE t.id = f.id AND (f.last_used_at IS NULL OR f.last_used_at < now() - interval '1 minute')
   )
-  SELECT operator_id, operator_name, email, role, account_ids FROM found`
+  SELECT operator_id, operator_name, email, role, account_ids, made_by FROM found`
 )
 
 const revokeOne = statement(
@@ -227,11 +237,11 @@ const exchangeOne = statement(
   WITH used AS (
     UPDATE operator_tokens SET revoked_at = now()
     WHERE hash = ${p.codeHash} AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
-    RETURNING operator_id AS owner_id, name AS token_name
+    RETURNING operator_id AS owner_id, name AS token_name, made_by AS maker_id
   ),
   created AS (
-    INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
-    SELECT ${p.id}, o.id, 'personal', u.token_name, ${p.prefix}, ${p.hash}, now() + interval '90 days', now()
+    INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at, made_by)
+    SELECT ${p.id}, o.id, 'personal', u.token_name, ${p.prefix}, ${p.hash}, now() + interval '90 days', now(), u.maker_id
     FROM used u JOIN operators o ON o.id = u.owner_id WHERE o.active
     RETURNING ${columns}
   )
@@ -244,8 +254,8 @@ const useOne = statement(
   WITH used AS (
     UPDATE operator_tokens SET revoked_at = now()
     WHERE hash = ${hash} AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
-    RETURNING operator_id AS owner_id
+    RETURNING operator_id AS owner_id, made_by, session_ends_at
   )
-  SELECT ${operatorColumns} FROM used u LEFT JOIN operators o ON o.id = u.owner_id
+  SELECT ${operatorColumns}, u.made_by, u.session_ends_at FROM used u LEFT JOIN operators o ON o.id = u.owner_id
   WHERE u.owner_id IS NULL OR o.active`
 )

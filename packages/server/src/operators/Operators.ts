@@ -5,8 +5,8 @@
  * - An e-mail address belongs to one operator, whatever its case.
  * - An admin is not limited to accounts. Every account of a limit exists.
  * - Creating and activating an operator, and another role or other accounts, need the `Authority` around them.
- * - Deactivating an operator ends its sessions and revokes its links and codes in the same commit, so that they give nothing
- *   when it is active again.
+ * - Deactivating an operator ends its sessions and revokes its tokens, links and codes in the same commit, so that they give
+ *   nothing when it is active again.
  *
  * Rules: OPR-37, OPR-41, OPR-112, OPR-157.
  */
@@ -23,7 +23,7 @@ import { type Page, readPage } from "../database/statements/Paging.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { endSignIns } from "./OperatorSessions.ts"
+import { endSignIns, revokeTokens } from "./OperatorSessions.ts"
 
 export interface OperatorRow {
   readonly id: string
@@ -147,7 +147,10 @@ export class Operators extends Context.Service<
               })
             )
             if (row === undefined) return yield* new ApprovalRequired()
-            if (!after.active) yield* sql.unsafe(...endSignIns({ operatorId: id }))
+            if (!after.active) {
+              yield* sql.unsafe(...endSignIns({ operatorId: id }))
+              yield* sql.unsafe(...revokeTokens({ operatorId: id }))
+            }
             return row
           },
           sql.withTransaction,
@@ -157,6 +160,9 @@ export class Operators extends Context.Service<
     })
   )
 }
+
+/** What a token of an operator may do, as an approval of the token has it. */
+export const rightsOf = ({ account_ids, active, role }: OperatorRow) => ({ role, account_ids, active })
 
 const columns = "id, name, email, role, account_ids, active, created_at"
 

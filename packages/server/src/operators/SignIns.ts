@@ -2,10 +2,10 @@
  * Limits failed sign-ins of operators by address.
  *
  * Guarantees:
- * - After 40 failed sign-ins within a minute from one address, its sign-ins are refused for 30 seconds. Attempts
+ * - After 40 failed sign-ins within a minute from one address, its failed sign-ins are `Limited` for 30 seconds. Attempts
  *   meanwhile do not prolong it.
- * - A token that succeeded from that address within 12 hours is still accepted, so that an attacker at the same
- *   address cannot lock out an operator.
+ * - A credential that is accepted is never limited: an attacker at the same address locks out nobody. Credentials have at
+ *   least 70 bits, so that the limit is for people and logs, not against guessing.
  * - Memory is bounded: the oldest addresses are dropped.
  * - Each process counts separately, by the monotonic clock.
  *
@@ -15,7 +15,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { createHash } from "node:crypto"
 import { isIPv6 } from "node:net"
 
 export type SignIn<A> =
@@ -32,15 +31,8 @@ interface Failures {
 export class SignIns extends Context.Service<
   SignIns,
   {
-    /**
-     * Judges a sign-in with a token or a session's secret, which is not empty. `authenticate` returns whose it is. While
-     * sign-ins are limited, it runs for known credentials only.
-     */
-    readonly attempt: <A, E>(
-      from: string,
-      credential: string,
-      authenticate: Effect.Effect<A | undefined, E>
-    ) => Effect.Effect<SignIn<A>, E>
+    /** Judges a sign-in with a token or a session's secret, which is not empty. `authenticate` returns whose it is. */
+    readonly attempt: <A, E>(from: string, authenticate: Effect.Effect<A | undefined, E>) => Effect.Effect<SignIn<A>, E>
     /** The number of stored addresses. */
     readonly size: () => number
   }
@@ -53,18 +45,6 @@ export class SignIns extends Context.Service<
 
 const make = (now: () => number): SignIns["Service"] => {
   const failuresByAddress = new Map<string, Failures>()
-  const knownTokens = new Map<string, Map<string, number>>()
-
-  const isKnown = (address: string, token: string): boolean => {
-    const at = knownTokens.get(address)?.get(hashOf(token))
-    return at !== undefined && now() - at < KNOWN_MS
-  }
-
-  const succeed = (address: string, token: string): void => {
-    const tokens = knownTokens.get(address) ?? new Map<string, number>()
-    renew(tokens, hashOf(token), now(), MAX_TOKENS)
-    renew(knownTokens, address, tokens, MAX_ADDRESSES)
-  }
 
   const fail = (address: string): SignIn<never> => {
     const at = now()
@@ -85,28 +65,22 @@ const make = (now: () => number): SignIns["Service"] => {
   }
 
   return {
-    attempt: <A, E>(from: string, credential: string, authenticate: Effect.Effect<A | undefined, E>) => {
+    attempt: <A, E>(from: string, authenticate: Effect.Effect<A | undefined, E>) => {
       const address = networkOf(from)
-      const limit = limitOf(address)
-      if (limit !== undefined && !isKnown(address, credential)) return Effect.succeed<SignIn<A>>(limit)
-      return Effect.map(authenticate, (value): SignIn<A> => {
-        if (value === undefined) return limitOf(address) ?? fail(address)
-        succeed(address, credential)
-        return { _tag: "Accepted", value }
-      })
+      return Effect.map(authenticate, (value): SignIn<A> =>
+        value === undefined ? (limitOf(address) ?? fail(address)) : { _tag: "Accepted", value }
+      )
     },
-    size: () => failuresByAddress.size + knownTokens.size
+    size: () => failuresByAddress.size
   }
 }
 
 const MAX_FAILURES = 40
 const WINDOW_MS = 60_000
 const LIMITED_MS = 30_000
-const KNOWN_MS = 12 * 60 * 60 * 1000
 
-/** Maximum addresses of each kind: with failures, and with known tokens. */
+/** Maximum addresses with failures. */
 export const MAX_ADDRESSES = 10_000
-const MAX_TOKENS = 16
 
 /** Moves an entry to the end, and drops the oldest beyond the limit. */
 const renew = <A>(map: Map<string, A>, key: string, value: A, limit: number): void => {
@@ -114,8 +88,6 @@ const renew = <A>(map: Map<string, A>, key: string, value: A, limit: number): vo
   map.set(key, value)
   if (map.size > limit) for (const oldest of map.keys()) return void map.delete(oldest)
 }
-
-const hashOf = (token: string): string => createHash("sha256").update(token).digest("base64")
 
 /** The IPv4 address, also of an IPv4-mapped one; of IPv6 the /64, which one customer has. */
 const networkOf = (address: string): string => {

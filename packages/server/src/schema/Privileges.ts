@@ -66,6 +66,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   dispute_files: append,
   approvals: update,
   operators: update,
+  operator_order_keys: all,
   operator_tokens: update,
   operator_sessions: update,
   operator_identities: append,

@@ -94,7 +94,7 @@ const signInLink = Effect.fnUntraced(
   function* (origin: string) {
     const tokens = yield* OperatorTokens
     const audit = yield* AuditLog
-    const { token } = yield* tokens.makeLink(null).pipe(audit.recordWith("session.link"))
+    const { token } = yield* tokens.makeLink({ id: null, sessionId: null }).pipe(audit.recordWith("session.link"))
     return linkUrl(origin, token)
   },
   Effect.provideService(CurrentOperator, { ...installation, via: "installation", sessionId: null })

@@ -113,11 +113,11 @@ const pastMonth = Effect.fnUntraced(function* (accountId: string, applicationId:
   // The statistics are counted from changes, which these have none of.
   yield* sql`
     INSERT INTO daily_volumes (date, account_id, resource, count, amount)
-    SELECT (paid_at AT TIME ZONE 'UTC')::date, account_id, 'charge', count(*), sum(amount) FROM charges
+    SELECT (paid_at AT TIME ZONE 'America/Sao_Paulo')::date, account_id, 'charge', count(*), sum(amount) FROM charges
       WHERE reference LIKE 'order-%' AND created_at < now() - interval '1 hour' AND paid_at IS NOT NULL GROUP BY 1, 2
     UNION ALL
-    SELECT (created_at AT TIME ZONE 'UTC')::date, account_id, 'payout', count(*), sum(amount) FROM payouts
-      WHERE pix_key = 'fornecedor@example.com' GROUP BY 1, 2
+    SELECT (created_at AT TIME ZONE 'America/Sao_Paulo')::date, account_id, 'payout', count(*), sum(amount) FROM payouts
+      WHERE pix_key = 'fornecedor@example.com' AND status = 'completed' GROUP BY 1, 2
     ON CONFLICT (date, account_id, resource)
     DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount`
   yield* sql`

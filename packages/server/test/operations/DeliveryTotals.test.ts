@@ -68,7 +68,7 @@ layer(service, { excludeTestServices: true })("Figures of deliveries", (it) => {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
       const { accountId } = yield* makeCaller()
-      const [today] = yield* sql<{ date: string }>`SELECT (now() AT TIME ZONE 'UTC')::date::text AS date`
+      const [today] = yield* sql<{ date: string }>`SELECT (now() AT TIME ZONE 'America/Sao_Paulo')::date::text AS date`
       for (const [daysAgo, attempts, successes] of [
         [0, 10, 9],
         [6, 10, 0],

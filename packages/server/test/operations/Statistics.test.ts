@@ -11,6 +11,7 @@ import { failing, holding, operated, paidCharge, paidOut, payoutReaching, simula
 import { makeOperator } from "../support/Operators.ts"
 import { makeExplainer, makeRecorder } from "../support/Plans.ts"
 import { asService } from "../support/Postgres.ts"
+import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
 const recorder = makeRecorder()
@@ -39,12 +40,15 @@ const inTables = (accountId: string) =>
         ),
         (rows) => Object.fromEntries(rows.map(({ count, status }) => [status, count]))
       )
-    const [volume] = yield* sql<{ paid: number; received: number; created: number; sent: number }>`
+    const [volume] = yield* sql<{ paid: number; received: number; completed: number; sent: number; returned: number }>`
       SELECT (SELECT count(*)::integer FROM charges WHERE account_id = ${accountId}::uuid AND paid_at IS NOT NULL) AS paid,
         (SELECT coalesce(sum(amount), 0)::integer FROM charges
           WHERE account_id = ${accountId}::uuid AND paid_at IS NOT NULL) AS received,
-        (SELECT count(*)::integer FROM payouts WHERE account_id = ${accountId}::uuid) AS created,
-        (SELECT coalesce(sum(amount), 0)::integer FROM payouts WHERE account_id = ${accountId}::uuid) AS sent`
+        (SELECT count(*)::integer FROM payouts WHERE account_id = ${accountId}::uuid AND status = 'completed') AS completed,
+        (SELECT coalesce(sum(amount), 0)::integer FROM payouts
+          WHERE account_id = ${accountId}::uuid AND status = 'completed') AS sent,
+        (SELECT coalesce(sum(amount), 0)::integer FROM refunds
+          WHERE account_id = ${accountId}::uuid AND status = 'completed') AS returned`
     return {
       charges: yield* counts(
         "charges",
@@ -61,9 +65,10 @@ const figuresOf = ({ charges, payouts, volume_per_day }: Stats) => ({
   payouts,
   volume: {
     paid: sumOf(volume_per_day.map((day) => day.charges_paid)),
-    received: sumOf(volume_per_day.map((day) => day.charges_amount)),
-    created: sumOf(volume_per_day.map((day) => day.payouts_created)),
-    sent: sumOf(volume_per_day.map((day) => day.payouts_amount))
+    received: sumOf(volume_per_day.map((day) => day.received)),
+    completed: sumOf(volume_per_day.map((day) => day.payouts_completed)),
+    sent: sumOf(volume_per_day.map((day) => day.sent)),
+    returned: sumOf(volume_per_day.map((day) => day.returned))
   }
 })
 
@@ -145,6 +150,51 @@ layer(service, { excludeTestServices: true })("Statistics", (it) => {
       )
       yield* counted
       assert.deepStrictEqual((yield* statsOf(accountId)).charges, { paid: 60 })
+    })
+  )
+
+  it.effect("OPR-170: a payment late in the evening in Brazil is of that day, which is over in UTC", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 4590)
+      const [day] = yield* sql<{ date: string }>`
+        UPDATE charges SET paid_at = ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3 + time '23:50')
+          AT TIME ZONE 'America/Sao_Paulo'
+        WHERE id = ${id}::uuid RETURNING ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3)::text AS date`
+      const ofDay = Effect.map(statsOf(accountId), ({ timezone, volume_per_day }) => {
+        assert.strictEqual(timezone, "America/Sao_Paulo")
+        return volume_per_day.map(({ date, received }) => ({ date, received }))
+      })
+      assert.deepStrictEqual(yield* ofDay, [{ date: day!.date, received: 4590 }])
+      yield* counted
+      assert.deepStrictEqual(yield* ofDay, [{ date: day!.date, received: 4590 }])
+    })
+  )
+
+  it.effect("OPR-170: sent is what was completed, returned what went back, and net the difference", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller({ account: { payout_fee: { fixed: 0, basis_points: 0 } } })
+      const charge = yield* paidCharge(key, 100_000)
+      yield* operated("POST", `/charges/${charge.id}/refund`, { amount: 3000 })
+      const done = yield* paidOut(key, { amount: 40_155 })
+      yield* payoutReaching(key, done.id, "completed")
+      const failed = yield* paidOut(key, { ...failing, amount: 15_421 })
+      yield* payoutReaching(key, failed.id, "failed")
+      yield* paidOut(key, { ...holding, amount: 17_476 })
+      yield* operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: false })
+      yield* paidOut(key, { amount: 15_808 })
+      const sums = Effect.map(statsOf(accountId), ({ volume_per_day: days }) =>
+        ["received", "returned", "sent", "net"].map((name) => sumOf(days.map((day) => day[name as "net"])))
+      )
+      const expected = [100_000, 3000, 40_155, 56_845]
+      const refunded = operated<{ refunded_amount: number }>("GET", `/charges/${charge.id}`)
+      yield* eventually(refunded, ({ refunded_amount }) => refunded_amount === 3000)
+      assert.deepStrictEqual(yield* sums, expected)
+      yield* counted
+      assert.deepStrictEqual(yield* sums, expected)
     })
   )
 

@@ -313,7 +313,7 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
 
   it.effect("OPR-40: the installation's token signs in as an admin without a row", () =>
     Effect.gen(function* () {
-      const { operatorToken } = yield* TestService
+      const { operate, operatorToken } = yield* TestService
       const { answer, call } = yield* signIn(operatorToken)
       assert.deepStrictEqual<unknown>((answer.body as never)["operator"], {
         id: null,
@@ -322,7 +322,8 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         role: "admin",
         account_ids: null
       })
-      const linked = yield* call<{ url: string }>("POST", `${session}/link`)
+      assertRefused(yield* call("POST", `${session}/link`), "FORBIDDEN")
+      const linked = yield* operate<{ url: string }>("POST", `${session}/link`)
       const again = yield* signIn(linked.body.url.slice(linked.body.url.indexOf("pixlink_")))
       assert.deepInclude<unknown>((again.answer.body as never)["operator"], { id: null, role: "admin" })
     })

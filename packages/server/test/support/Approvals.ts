@@ -6,7 +6,8 @@ import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { funded, holding, operated, paidOut, somePayout } from "./Money.ts"
+import { created } from "./ChargeRequests.ts"
+import { funded, holding, operated, paidCharge, paidOut, somePayout } from "./Money.ts"
 import { makeOperator } from "./Operators.ts"
 import { type Call, type Fields, newKey, TestService } from "./TestService.ts"
 
@@ -153,7 +154,22 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     path: "/installation",
     body: { four_eyes: "off" },
     done: counted("SELECT count(*) FROM installation_settings WHERE four_eyes = 'off'")
-  }))
+  })),
+  "exception.accept": Effect.gen(function* () {
+    const { key } = yield* funded(1000)
+    const { id: chargeId } = yield* created(key)
+    const paid = yield* paidCharge(key, 700)
+    // A second payment, which names the paid charge.
+    yield* operated("POST", `/simulator/charges/${paid.id}/pay`, {}, 202)
+    const { data } = yield* operated<{ data: ReadonlyArray<{ id: string; charge_id: string }> }>("GET", "/exceptions")
+    const { id } = data.find(({ charge_id }) => charge_id === paid.id)!
+    return {
+      method: "POST",
+      path: `/exceptions/${id}/resolve`,
+      body: { action: "accept", charge_id: chargeId },
+      done: counted("SELECT count(*) FROM acquirer_exceptions WHERE id = $1::uuid AND status = 'resolved'", id)
+    }
+  })
 }
 
 /** An action on its own resources, and the call that asks for it. */

@@ -18,6 +18,16 @@ const DAYS = 30
 const DAY_S = 86_400
 const HEIGHT = 200
 
+const nothing = {
+  charges_paid: 0,
+  received: 0,
+  refunds_completed: 0,
+  returned: 0,
+  payouts_completed: 0,
+  sent: 0,
+  net: 0
+}
+
 /** The last 30 days, oldest first, also those without money. */
 const filled = (days: Days): Days => {
   const byDate = new Map(days.map((day) => [day.date, day]))
@@ -29,7 +39,7 @@ const filled = (days: Days): Days => {
   return Array.from({ length: DAYS }, (_, index) => {
     const at = (Date.parse(last) / 1000 - (DAYS - 1 - index) * DAY_S) * 1000
     const date = new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC" }).format(at)
-    return byDate.get(date) ?? { date, charges_paid: 0, charges_amount: 0, payouts_created: 0, payouts_amount: 0 }
+    return byDate.get(date) ?? { ...nothing, date }
   })
 }
 
@@ -85,11 +95,11 @@ const barOf = (cents: number): number | null => (cents === 0 ? null : cents)
 
 const dataOf = (days: Days): uPlot.AlignedData => [
   days.map(({ date }) => Date.parse(date) / 1000),
-  days.map((day) => barOf(day.charges_amount)),
-  days.map((day) => barOf(day.payouts_amount))
+  days.map((day) => barOf(day.received)),
+  days.map((day) => barOf(day.sent))
 ]
 
-export const Chart = ({ days: given }: { readonly days: Days }) => {
+export const Chart = ({ days: given, timezone }: { readonly days: Days; readonly timezone: string }) => {
   const days = filled(given)
   const text = todayWords()
   const box = useRef<HTMLDivElement>(null)
@@ -130,9 +140,9 @@ export const Chart = ({ days: given }: { readonly days: Days }) => {
       title={text.perDay}
       note={
         <span class="legend">
-          <i class="as-received" /> {text.received.split(" ")[0]} {day !== undefined && money(day.charges_amount)}
-          <i class="as-sent" /> {text.sent.split(" ")[0]} {day !== undefined && money(day.payouts_amount)}{" "}
-          <span>{day?.date ?? text.utc}</span>
+          <i class="as-received" /> {text.received.split(" ")[0]} {day !== undefined && money(day.received)}
+          <i class="as-sent" /> {text.sent.split(" ")[0]} {day !== undefined && money(day.sent)}{" "}
+          <span>{day?.date ?? text.zone(timezone)}</span>
         </span>
       }
     >
@@ -143,11 +153,13 @@ export const Chart = ({ days: given }: { readonly days: Days }) => {
           <thead>
             <tr>
               <th scope="col">{text.day}</th>
+              {[text.received, text.returned, text.sent].map((name) => (
+                <th scope="col" class="right" key={name}>
+                  {name.split(" ")[0]}
+                </th>
+              ))}
               <th scope="col" class="right">
-                {text.received.split(" ")[0]}
-              </th>
-              <th scope="col" class="right">
-                {text.sent.split(" ")[0]}
+                {text.netOfDay}
               </th>
             </tr>
           </thead>
@@ -155,8 +167,10 @@ export const Chart = ({ days: given }: { readonly days: Days }) => {
             {days.toReversed().map((row) => (
               <tr key={row.date}>
                 <td>{row.date}</td>
-                <td class="right">{money(row.charges_amount)}</td>
-                <td class="right">{money(row.payouts_amount)}</td>
+                <td class="right">{money(row.received)}</td>
+                <td class="right">{money(row.returned)}</td>
+                <td class="right">{money(row.sent)}</td>
+                <td class="right">{money(row.net)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,5 +1,5 @@
 /**
- * Uses of the installation's token, which is for the first admin and for emergencies.
+ * Uses of the installation's token and of its sessions, which is for the first admin and for emergencies.
  *
  * Guarantees:
  * - Each request is counted in a metric.

@@ -5,18 +5,19 @@
  * - A body is not waited for without a token or session that is accepted; both are checked again once it has arrived.
  * - Checks run in this order: token or session, body size, role, account, idempotency key, query. A use of the
  *   installation's token is recorded after the first.
+ * - An operator has its share of the listener's slots, as an account has of the public one's (`InFlight`).
  * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
  * - Personal data is masked in every answer to a role that may not see it, by the annotations of the answer's schema.
  *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
- * - Each request with the installation's token is counted, and is an entry of the audit log before it is served.
+ * - Each request with the installation's token, or in a session of it, is counted, and is an entry of the audit log before it is served.
  *
- * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49.
+ * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49, OPR-201.
  */
 import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
 import { CurrentOperator, type Operator, OperatorAuthentication } from "@pix-payments/api/Security"
-import { Forbidden, NotFound, PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
+import { Forbidden, NotFound, PayloadTooLarge, ServiceUnavailable, Unauthorized } from "@pix-payments/api/WireErrors"
 import { includesRole, personalDataFor } from "@pix-payments/domain/Operator"
 import { maskOf } from "@pix-payments/domain/PersonalData"
 import { isUuid } from "@pix-payments/domain/Uuid"
@@ -36,6 +37,7 @@ import { type Answer, codeAnswer, type WireError } from "../pipeline/Answer.ts"
 import type { Guard, Operation, ReadRequest, Route, Unread } from "../pipeline/CompiledApi.ts"
 import { headerOf } from "../pipeline/HttpServer.ts"
 import { InstallationUses } from "./InstallationUses.ts"
+import { shareOf } from "./OperatorHandlers.ts"
 import { OperatorToken } from "./sign-in/OperatorToken.ts"
 import {
   type Connection,
@@ -95,7 +97,7 @@ export const make = Effect.gen(function* () {
       ? ofToken(credential)
       : sessions.authenticate(credential)
     return Effect.flatMap(
-      signIns.attempt(connection.address, credential, authenticate),
+      signIns.attempt(connection.address, authenticate),
       (signIn): Effect.Effect<A | Answer, WireError | Unavailable> => {
         if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
         return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
@@ -152,9 +154,10 @@ export const make = Effect.gen(function* () {
       }))
     }
 
-    return (request) =>
+    return (request, admit) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
-        const recorded = operator.via === "installation" ? uses.record(request.info, endpoint.method) : Effect.void
+        if (!admit(shareOf(operator))) return Effect.fail(new ServiceUnavailable({}))
+        const recorded = operator.id === null ? uses.record(request.info, endpoint.method) : Effect.void
         return recorded.pipe(
           Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),

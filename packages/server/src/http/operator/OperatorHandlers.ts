@@ -14,3 +14,6 @@ export type OperatorHandlers<Group extends keyof Groups> = GroupHandlers<Groups[
 /** The id in the path. One that is not a UUID is an unknown id (OPR-10). */
 export const knownId = ({ id }: { readonly id: string }): Effect.Effect<string, NotFoundError> =>
   isUuid(id) ? Effect.succeed(id) : Effect.fail(new NotFoundError())
+
+/** Whose share of the listener's places a request takes. */
+export const shareOf = ({ id }: Operator): string => id ?? "installation"

@@ -1,5 +1,5 @@
 /**
- * The request slots of one listener in one process, shared between accounts.
+ * The request slots of one listener in one process, shared between accounts; on the operator listener, between operators.
  *
  * Guarantees:
  * - At most `limit` requests are in flight.

@@ -8,6 +8,7 @@ import {
   AmountBelowMinimum,
   ChargeNotFound,
   CursorExpired,
+  IdempotencyKeyReused,
   InsufficientBalance,
   InvalidDocument,
   InvalidState,
@@ -58,5 +59,6 @@ export const chargeNotFound = () => new ChargeNotFound({})
 export const notFound = () => new NotFound({})
 export const invalidState = () => new InvalidState({})
 export const unknownCursor = () => new ValidationError({ details: ["starting_after"] })
+export const keyReused = () => new IdempotencyKeyReused({})
 export const cursorExpired = () => new CursorExpired({})
 export const serviceUnavailable = () => new ServiceUnavailable({})

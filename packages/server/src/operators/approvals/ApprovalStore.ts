@@ -22,9 +22,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { createHash } from "node:crypto"
 import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
+import { isDeepStrictEqual } from "node:util"
 import { Ids } from "../../base/Ids.ts"
+import { fingerprint } from "../Fingerprint.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { everyValue, is, isOneOf } from "../../database/statements/Seek.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
@@ -142,9 +143,9 @@ export class ApprovalStore extends Context.Service<
         ),
 
         request: Effect.fn("ApprovalStore.request")(function* (by, request) {
-          const fingerprint = fingerprintOf(by, request)
+          const of = fingerprintOf(by, request)
           while (true) {
-            yield* sql.unsafe(...expireEqual({ fingerprint }))
+            yield* sql.unsafe(...expireEqual({ fingerprint: of }))
             const { epochMs, id } = ids.next()
             const [stored] = yield* sql.unsafe<{ id: string }>(
               ...insertOne({
@@ -157,13 +158,13 @@ export class ApprovalStore extends Context.Service<
                 before: request.before === null ? null : JSON.stringify(request.before),
                 payout: request.payout === undefined ? null : JSON.stringify(request.payout),
                 sealed: request.seal?.(id) ?? null,
-                fingerprint,
+                fingerprint: of,
                 by,
                 epochMs
               })
             )
             if (stored !== undefined) return { approval: yield* got(id), isNew: true }
-            const [equal] = yield* sql.unsafe<{ id: string }>(...findEqual({ fingerprint }))
+            const [equal] = yield* sql.unsafe<{ id: string }>(...findEqual({ fingerprint: of }))
             if (equal !== undefined) return { approval: yield* got(equal.id), isNew: false }
             // The equal request was decided meanwhile.
           }
@@ -197,21 +198,14 @@ export class ApprovalStore extends Context.Service<
   )
 }
 
+/** The fields whose values are not those `before`. */
+export const changedFields = (before: Fields | null, now: Fields): ReadonlyArray<string> =>
+  Object.entries(before ?? {}).flatMap(([name, seen]) => (isDeepStrictEqual(now[name] ?? null, seen) ? [] : [name]))
+
 /** Equal for requests of the same thing. Who asks counts where only they get the answer. */
 const fingerprintOf = (by: string, { action, key, request, resourceId }: ApprovalRequest): string => {
   const requester = approvalActions[action].doneWith === "repeat" ? by : null
-  return createHash("sha256")
-    .update(JSON.stringify([action, resourceId, requester, key ?? sorted(request)]))
-    .digest("hex")
-}
-
-/** With its fields in one order. */
-const sorted = (request: unknown): unknown => {
-  if (Array.isArray(request)) return request.map(sorted)
-  if (typeof request !== "object" || request === null) return request
-  return Object.entries(request)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, each]) => [name, sorted(each)])
+  return fingerprint([action, resourceId, requester, key ?? request])
 }
 
 /** The status as it is shown: `approvalStatusAt` of `domain`. */

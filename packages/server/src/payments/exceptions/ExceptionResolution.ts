@@ -4,7 +4,8 @@
  * Guarantees:
  * - of several resolutions of one exception at the same time, one is done, and the others are refused;
  * - the money of an accepted exception reaches the account in the commit that resolves it, with the payment of its charge
- *   if it is one (BAL-12). What waited for that payment is applied in that commit (`Reversals.ts`).
+ *   if it is one (BAL-12). What waited for that payment is applied in that commit (`Reversals.ts`). For another charge than
+ *   the payment names, it needs the `Authority` around it (OPR-112).
  *
  * Rules: BAL-11, BAL-12, OPR-80 to OPR-89.
  */
@@ -21,6 +22,7 @@ import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { passSettlement } from "../charges/Settlements.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
+import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
@@ -40,12 +42,21 @@ export class ExceptionResolution extends Context.Service<
   ExceptionResolution,
   {
     /** Resolves an open exception. `audited` runs in the transaction of the decision. */
-    readonly resolve: <R = never>(
+    readonly resolve: <E = never, R = never>(
       id: string,
       decision: Decision,
       by: string,
-      audited?: Effect.Effect<void, SqlError, R>
-    ) => Effect.Effect<StoredException, NotFoundError | InvalidStateError | RequestRefused | Unavailable, R>
+      audited?: Effect.Effect<void, SqlError | E, R>
+    ) => Effect.Effect<
+      StoredException,
+      NotFoundError | InvalidStateError | RequestRefused | ApprovalRequired | Unavailable | E,
+      R
+    >
+    /** The charge that `accept` is for, and whether the payment names it: another one needs the `Authority` around it. */
+    readonly acceptanceOf: (
+      exception: StoredException,
+      chargeId: string | null
+    ) => Effect.Effect<{ readonly charge: StoredCharge; readonly isNamed: boolean }, RequestRefused | Unavailable>
     /** Applies the rule of its connection to a new exception, in the transaction that raises it. */
     readonly applyRule: (id: string) => Effect.Effect<void, SqlError | Unavailable>
     readonly find: (id: string) => Effect.Effect<StoredException, NotFoundError | Unavailable>
@@ -125,6 +136,13 @@ export class ExceptionResolution extends Context.Service<
         return isThrough(exception.connectionId, charge) ? charge : yield* refused
       })
 
+      /** Whether the money may go to another charge than the payment names (OPR-112). */
+      const mayAcceptFor = Effect.fnUntraced(function* ({ id }: StoredException) {
+        const [row] = yield* sql<{ may: boolean }>`
+          SELECT ${isAuthorized(sql, yield* Authority, "exception.accept", `'${id}'::uuid`)} AS may`
+        return row?.may === true
+      })
+
       /** In a transaction. Returns the order of a return. */
       const decide = Effect.fnUntraced(function* (
         known: StoredException,
@@ -146,6 +164,8 @@ export class ExceptionResolution extends Context.Service<
           }
           case "accept":
             if (exception.unallocated <= 0 || charge === undefined) return yield* refused
+            if (charge.id !== exception.chargeId && !(yield* mayAcceptFor(exception)))
+              return yield* new ApprovalRequired()
             yield* accept(exception, charge, by, decision.reason)
             return undefined
           case "return":
@@ -166,6 +186,12 @@ export class ExceptionResolution extends Context.Service<
 
       return ExceptionResolution.of({
         find,
+
+        acceptanceOf: (exception, chargeId) =>
+          Effect.map(chargeFor(exception, chargeId), (charge) => ({
+            charge,
+            isNamed: charge.id === exception.chargeId
+          })),
 
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)

@@ -47,15 +47,15 @@ export class RefundOrders extends Context.Service<
   {
     /**
      * Returns money of a `paid` charge to its payer, and gives the charge after the provider's first answer: the refund
-     * may be in progress still. `audited` runs in the transaction of the order.
+     * may be in progress still. `audited` runs in the transaction of the order, with the refund's id.
      */
-    readonly refund: <R = never>(
+    readonly refund: <E = never, R = never>(
       chargeId: string,
       request?: RefundRequest,
-      audited?: Effect.Effect<void, SqlError, R>
+      audited?: (refundId: string) => Effect.Effect<void, SqlError | E, R>
     ) => Effect.Effect<
       StoredCharge,
-      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable,
+      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable | E,
       R
     >
     /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
@@ -119,9 +119,9 @@ export class RefundOrders extends Context.Service<
       })
 
       return RefundOrders.of({
-        refund: Effect.fn("RefundOrders.refund")(function* (chargeId, request = {}, audited = Effect.void) {
+        refund: Effect.fn("RefundOrders.refund")(function* (chargeId, request = {}, audited = () => Effect.void) {
           const order = yield* refunds.order(chargeId, request, leaseMs).pipe(
-            Effect.tap(() => audited),
+            Effect.tap(({ id }) => audited(id)),
             sql.withTransaction,
             runToCompletion(sql)
           )

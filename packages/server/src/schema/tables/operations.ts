@@ -53,7 +53,7 @@ export const operationTables = [
     change_id uuid NOT NULL
   )`,
   `INSERT INTO status_counts_position (transaction_id, change_id) VALUES ('0', '00000000-0000-0000-0000-000000000000')`,
-  `-- What was paid of each account and day.
+  `-- What was paid (charge) and what was completed (payout) of each account and day of the installation's time zone.
   CREATE TABLE daily_volumes (
     date date NOT NULL,
     account_id uuid NOT NULL,

@@ -66,6 +66,8 @@ export const operatorTables = [
     revoked_at timestamptz,
     last_used_at timestamptz,
     created_at timestamptz NOT NULL,
+    made_by uuid REFERENCES operators, -- another operator who made it, or the credential that it was made with
+    session_ends_at timestamptz, -- of a link: the end of the session that made it
     CHECK (kind = 'link' OR operator_id IS NOT NULL)
   )`,
   `CREATE INDEX operator_tokens_of_operator ON operator_tokens (operator_id, id) WHERE kind = 'personal'`,
@@ -79,6 +81,7 @@ export const operatorTables = [
     user_agent text,
     role text ${oneOf("role", OperatorRole.literals)}, -- what the identity provider allows; null: the operator's role
     state_hash text, -- SHA-256 of the sign-in's state, which starts one session
+    made_by uuid REFERENCES operators, -- as of the token that started it
     created_at timestamptz NOT NULL,
     last_seen_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
@@ -95,6 +98,15 @@ export const operatorTables = [
     created_at timestamptz NOT NULL,
     PRIMARY KEY (issuer, subject),
     UNIQUE (operator_id, issuer)
+  )`,
+
+  `-- Idempotency keys of the requests of operators that order money.
+  CREATE TABLE operator_order_keys (
+    digest text PRIMARY KEY, -- of operation, resource and key
+    fingerprint text NOT NULL, -- of the body
+    operator_id uuid REFERENCES operators, -- null: the installation's token
+    result_id uuid, -- what the request made: a refund, an exception, a payout, a charge or an approval; null: not yet
+    created_at timestamptz NOT NULL
   )`,
 
   `-- Requests that a second operator approves.

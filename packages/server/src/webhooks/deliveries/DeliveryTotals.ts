@@ -1,5 +1,5 @@
 /**
- * How many attempts were made for each account on each day in UTC, and how many succeeded.
+ * How many attempts were made for each account on each day, and how many succeeded.
  *
  * Guarantees:
  * - The statement that stores an attempt adds it: each is counted once, and stays when retention removes it.
@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import { bigint, uuid } from "../../database/statements/Column.ts"
+import { TODAY } from "../../database/statements/Days.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { rows } from "../../database/statements/Statement.ts"
 import { addRows } from "./AddedRows.ts"
@@ -59,8 +60,6 @@ export interface Totals {
   attempts: number
   successes: number
 }
-
-const TODAY = "(now() AT TIME ZONE 'UTC')::date"
 
 /** Today and the six days before. */
 const IS_RECENT = `date > ${TODAY} - 7`

@@ -89,10 +89,18 @@ export const accountHandlers = Effect.gen(function* () {
 })
 
 /** The fields of an account whose change a second operator approves (OPR-112). */
-const approvedFields = ["connection_id", "approval_limit"] as const
+const approvedChanges = (
+  before: OperatorAccount,
+  after: Partial<AccountSettings>
+): ReadonlyArray<keyof OperatorAccount> =>
+  (["connection_id", "approval_limit", "auto_payout_enabled", "payout_duplicate_window"] as const).filter((name) => {
+    if (after[name] === undefined || after[name] === before[name]) return false
+    if (name === "auto_payout_enabled") return after[name] === true && before.approval_limit !== null
+    return name !== "payout_duplicate_window" || Number(after[name]) < before[name]
+  })
 
 const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): ApprovalRequest | undefined => {
-  const changed = approvedFields.filter((name) => settings[name] !== undefined && settings[name] !== before[name])
+  const changed = approvedChanges(before, settings)
   if (changed.length === 0) return undefined
   return {
     action: "account.update",

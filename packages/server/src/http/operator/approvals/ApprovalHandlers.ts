@@ -80,7 +80,9 @@ export const approvalActionHandlers = Effect.gen(function* () {
     reason: string | null
   ) {
     const { concerns, requested_by } = yield* store.get(id)
-    if (caller.id !== null && (caller.id === requested_by || caller.id === concerns)) return yield* new Forbidden({})
+    const isOwn = caller.id !== null && (caller.id === requested_by || caller.id === concerns)
+    // A token that the requester made decides as the requester (OPR-203).
+    if (isOwn || caller.madeBy === requested_by) return yield* new Forbidden({})
     const row = yield* store.decide(id, decision, caller.id, reason)
     if (row === undefined) return yield* Effect.flatMap(refusalOf(id, decision), Effect.fail)
     const after = { status: row.status, action: row.action, resource_id: row.resource_id, reason }
@@ -91,8 +93,9 @@ export const approvalActionHandlers = Effect.gen(function* () {
   const approve = (id: string, caller: Operator, reason: string | null) =>
     Effect.gen(function* () {
       const row = yield* decide(id, "approve", caller, reason)
+      const resultId = yield* Effect.provideService(execute(row), Authority, { approvalId: id, isExempt: false })
       if (approvalActions[row.action].doneWith === "repeat") return row
-      yield* store.use(id, yield* Effect.provideService(execute(row), Authority, { approvalId: id, isExempt: false }))
+      yield* store.use(id, resultId)
       return yield* store.get(id)
     }).pipe(
       sql.withTransaction,

@@ -36,7 +36,8 @@ const resourceOf: Readonly<Record<ApprovalAction, string>> = {
   "operator.create": "operator",
   "operator.update": "operator",
   "operator_token.create": "operator",
-  "installation.update": "installation"
+  "installation.update": "installation",
+  "exception.accept": "exception"
 }
 
 const toApprovalPayout = (row: ApprovalRow, payout: RequestedPayoutFacts): Approval["payout"] => {

@@ -8,16 +8,15 @@
  * Rules: OPR-113, OPR-114.
  */
 import { decodeCreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
-import type { CurrentOperator } from "@pix-payments/api/Security"
+import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { isDeepStrictEqual } from "node:util"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
-import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import { type ApprovalRow, changedFields, type Fields } from "../../../operators/approvals/ApprovalStore.ts"
 import type { PreparedChanges, PreparedConnection } from "../../../providers/connections/Connections.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import {
@@ -30,6 +29,7 @@ import {
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
+import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { type AccountRestrictedError, NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
@@ -66,6 +66,7 @@ export const approvedActions = Effect.gen(function* () {
   const operators = yield* Operators
   const connections = yield* ConnectionStore
   const installation = yield* Installation
+  const exceptions = yield* ExceptionResolution
   const secrets = yield* Secrets
   const audit = yield* AuditLog
 
@@ -75,10 +76,10 @@ export const approvedActions = Effect.gen(function* () {
 
   /** Fails where a value that the request replaces is not what the requester saw. */
   const unchanged = ({ before }: ApprovalRow, now: Fields): Effect.Effect<void, Outdated> => {
-    const changed = Object.entries(before ?? {}).filter(([name, seen]) => !isDeepStrictEqual(now[name] ?? null, seen))
+    const changed = changedFields(before, now)
     return changed.length === 0
       ? Effect.void
-      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.map(([name]) => name).join(", ")}.` }))
+      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.join(", ")}.` }))
   }
 
   const releasePayout = Effect.fnUntraced(function* (id: string) {
@@ -114,6 +115,25 @@ export const approvedActions = Effect.gen(function* () {
     return yield* operators
       .update(id, row.request as OperatorChanges)
       .pipe(audit.recordWith("operators.update", changeOf(row)))
+  })
+
+  const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* unchanged(row, { ...(yield* exceptions.find(id)) })
+    const { charge_id, reason } = row.request
+    const decision = {
+      action: "accept",
+      chargeId: String(charge_id),
+      reason: reason === null ? null : String(reason)
+    } as const
+    const { name } = yield* CurrentOperator
+    return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
+  })
+
+  /** A token is created when its requester repeats the request (OPR-115), for an owner as it was. */
+  const checkOwner = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("operators", id)
+    yield* unchanged(row, { ...(yield* operators.get(id)) })
+    return { id: null }
   })
 
   const updateConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
@@ -154,8 +174,14 @@ export const approvedActions = Effect.gen(function* () {
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
         return updateInstallation(row)
+      case "exception.accept":
+        return acceptException(row, id)
       case "connection.update":
         return updateConnection(row, id)
+      case "key.create":
+        return Effect.succeed({ id: null })
+      case "operator_token.create":
+        return checkOwner(row, id)
       default:
         return Effect.die(new Error(`${row.action} is not done with its approval`))
     }

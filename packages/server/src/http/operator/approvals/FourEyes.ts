@@ -105,6 +105,16 @@ export const fourEyes = Effect.gen(function* () {
   return { run }
 })
 
+/** The 202 of a request, until its action is done; `undefined` for an id that is none's. */
+export const openApprovals = Effect.map(
+  ApprovalStore,
+  (store) => (id: string) =>
+    store.get(id).pipe(
+      Effect.map((row) => (row.used_at === null ? answer(202, toApproval(row)) : undefined)),
+      Effect.catchTag("NotFoundError", () => Effect.undefined)
+    )
+)
+
 const MAX_ATTEMPTS = 10
 
 const refusedExempt = Effect.die(new Error("the installation's token was asked for an approval"))

@@ -5,6 +5,7 @@
  * - An operator who is limited to accounts sees the events of these only.
  * - A stream without an event sends a heartbeat with its position, so that it continues from there although nothing met its
  *   filter.
+ * - A page that waits for an event is a stream of one piece: it takes a stream's place, and no slot of requests.
  *
  * Rules: OPR-100 to OPR-106.
  */
@@ -17,7 +18,7 @@ import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { type EventBatch, EventFeed } from "../../../events/EventFeed.ts"
 import { type EventFilter, EventLog, OLDEST, type Position } from "../../../events/EventLog.ts"
-import type { OperatorHandlers } from "../OperatorHandlers.ts"
+import { type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 import { cursorExpired } from "../../pipeline/WireTranslation.ts"
 
 export const eventHandlers = Effect.gen(function* () {
@@ -55,8 +56,7 @@ export const eventHandlers = Effect.gen(function* () {
         status: 200,
         stream: {
           contentType: "text/event-stream",
-          owner: caller.id ?? "installation",
-          scope: JSON.stringify([caller.id, caller.accountIds]),
+          ...readerOf(caller),
           next
         }
       }
@@ -64,14 +64,28 @@ export const eventHandlers = Effect.gen(function* () {
 
     list: Effect.fnUntraced(
       function* ({ caller, query }) {
-        const after = yield* positionOf(query.after)
-        const batch = yield* feed.next({
-          after,
+        const request = {
+          after: yield* positionOf(query.after),
           filter: filterOf(caller, query),
-          limit: query.limit ?? defaultLimit,
-          waitMs: (query.wait ?? 0) * 1000
-        })
-        return { status: 200, body: toPage(batch) }
+          limit: query.limit ?? defaultLimit
+        }
+        const batch = yield* feed.next({ ...request, waitMs: 0 })
+        const waitMs = (query.wait ?? 0) * 1000
+        if (waitMs === 0 || batch.events.length > 0) return { status: 200, body: toPage(batch) }
+        return {
+          status: 200,
+          stream: {
+            contentType: "application/json",
+            ...readerOf(caller),
+            next: once(
+              feed.next({ ...request, after: batch.end, waitMs }).pipe(
+                // The status has left. The next page says what is wrong.
+                Effect.orElseSucceed(() => batch),
+                Effect.map((waited) => JSON.stringify(toPage(waited)))
+              )
+            )
+          }
+        }
       },
       Effect.catchTag("EventsRemoved", cursorExpired)
     )
@@ -84,6 +98,21 @@ const STREAM_LIMIT = 100
 
 /** Shorter than proxies wait for a silent server: 60 s by default in nginx, 50 s in HAProxy. */
 const HEARTBEAT_MS = 15_000
+
+const readerOf = (operator: Operator) => ({
+  owner: shareOf(operator),
+  scope: JSON.stringify([operator.id, operator.accountIds])
+})
+
+/** The only piece of a stream. */
+const once = (piece: Effect.Effect<string>): Effect.Effect<string> => {
+  let isFirst = true
+  return Effect.suspend(() => {
+    if (!isFirst) return Effect.interrupt
+    isFirst = false
+    return piece
+  })
+}
 
 interface Query {
   readonly account_id?: string

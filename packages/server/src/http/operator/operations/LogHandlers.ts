@@ -13,7 +13,7 @@ import { orUnavailable } from "../../../database/Unavailable.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
-import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+import { knownId, type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -54,7 +54,7 @@ export const auditHandlers = Effect.gen(function* () {
           status: 200,
           stream: {
             contentType: "application/jsonl",
-            owner: caller.id ?? "installation",
+            owner: shareOf(caller),
             scope: "audit",
             next: exportPieces(audit, range)
           }

@@ -7,20 +7,22 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { Cancellations } from "../../../payments/charges/Cancellations.ts"
-import { RefundOrders } from "../../../payments/refunds/RefundOrders.ts"
+import { RefundOrders, RefundRejected } from "../../../payments/refunds/RefundOrders.ts"
 import { toCharge } from "../../../payments/charges/ChargeResource.ts"
 import { Charges } from "../../../payments/charges/Charges.ts"
-import { NewCharges } from "../../../payments/charges/NewCharges.ts"
+import { ChargeRejected, type Created, NewCharges } from "../../../payments/charges/NewCharges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { type ChargeRefunds, RefundStore, toRefund } from "../../../payments/refunds/RefundStore.ts"
 import { DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
+import { type Done, OrderKeys } from "../../../operators/OrderKeys.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import {
   accountInactive,
   insufficientBalance,
   invalidState,
+  keyReused,
   notFound,
   refusedAs,
   rejected,
@@ -70,6 +72,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
   const orders = yield* RefundOrders
   const refunds = yield* RefundStore
   const audit = yield* AuditLog
+  const keys = yield* OrderKeys
   const failures = { NotFoundError: notFound, InvalidStateError: invalidState }
 
   const handlers: OperatorHandlers<"chargeActions"> = {
@@ -78,15 +81,16 @@ export const chargeActionHandlers = Effect.gen(function* () {
         const charge = yield* cancellations.cancel(params.id, audit.record("chargeActions.cancel", params.id))
         return answer(200, yield* withRefunds(refunds, charge))
       }).pipe(Effect.catchTags(failures)),
-    refund: ({ body, params }) =>
+    refund: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
         yield* charges.find(params.id)
         const { amount, description } = yield* decodeBody(body, decodeRefundBody)
         const request = { amount: amount ?? undefined, description: description ?? undefined }
-        const charge = yield* orders.refund(
-          params.id,
-          request,
-          audit.record("chargeActions.refund", params.id, { after: request })
+        const audited = audit.record("chargeActions.refund", params.id, { after: request })
+        const charge = yield* keys.once(
+          { operation: "chargeActions.refund", resourceId: params.id, key: idempotencyKey, body },
+          (done) => orders.refund(params.id, request, (refundId) => Effect.andThen(audited, done(refundId))),
+          refundedAgain
         )
         return answer(200, yield* withRefunds(refunds, charge))
       }).pipe(
@@ -94,10 +98,18 @@ export const chargeActionHandlers = Effect.gen(function* () {
           ...failures,
           RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
           InsufficientBalanceError: insufficientBalance,
+          KeyReused: keyReused,
           RefundRejected: rejected
         })
       )
   }
+
+  /** What the request that made a refund is answered when it is repeated. */
+  const refundedAgain = Effect.fnUntraced(function* (refundId: string) {
+    const { chargeId, failureReason, status } = yield* refunds.get(refundId)
+    if (status === "failed") return yield* new RefundRejected({ chargeId, reason: failureReason ?? "" })
+    return yield* charges.find(chargeId)
+  })
   return handlers
 })
 
@@ -106,6 +118,7 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const refunds = yield* RefundStore
   const audit = yield* AuditLog
+  const keys = yield* OrderKeys
 
   const handlers: OperatorHandlers<"checkoutCharges"> = {
     create: ({ body, idempotencyKey, params }) =>
@@ -113,9 +126,14 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
         const application = yield* accounts.getApplication(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateCheckoutCharge)
         const owner = { id: application.id, accountId: application.account_id }
-        const { charge, replayed } = yield* charges.createForCheckout(owner, idempotencyKey, input).pipe(
+        const creation = charges.createForCheckout(owner, idempotencyKey, input).pipe(
           Effect.map((result) => ({ ...result, id: result.charge.id })),
           audit.recordAfter("checkoutCharges.create", { after: withoutSecrets(input) })
+        )
+        const { charge, replayed } = yield* keys.once(
+          { operation: "checkoutCharges.create", resourceId: application.id, key: idempotencyKey, body },
+          (done) => recorded(creation, done),
+          () => creation
         )
         return created(yield* withRefunds(refunds, charge), replayed)
       }).pipe(
@@ -128,9 +146,19 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
           ),
           NotFoundError: notFound,
           AccountInactiveError: accountInactive,
-          ChargeRejected: rejected
+          ChargeRejected: rejected,
+          KeyReused: keyReused
         })
       )
+  }
+
+  /** A charge that the acquirer refused is stored, and has its key too. */
+  const recorded = <E, R>(creation: Effect.Effect<Created, E | ChargeRejected, R>, done: Done) => {
+    const record = (id: string) => Effect.ignore(done(id))
+    return creation.pipe(
+      Effect.tap(({ charge }) => record(charge.id)),
+      Effect.tapError((error) => (error instanceof ChargeRejected ? record(error.chargeId) : Effect.void))
+    )
   }
   return handlers
 })

@@ -16,10 +16,12 @@ import { type Decision, ExceptionResolution } from "../../../payments/exceptions
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { AccountOf } from "../../../operators/AccountOf.ts"
+import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { invalidState, keyReused, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -46,11 +48,15 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const exceptions = yield* ExceptionResolution
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
+  const keys = yield* OrderKeys
+  const openApproval = yield* openApprovals
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
-    resolve: ({ body, params }) =>
+    resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
-        const { id } = yield* exceptions.find(params.id)
+        const exception = yield* exceptions.find(params.id)
+        const { id } = exception
         const input = yield* decodeBody(body, decodeResolveException)
         const decision = yield* decisionOf(input)
         const { accountIds, name } = yield* CurrentOperator
@@ -61,15 +67,53 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
         }
         const audited = audit.record("exceptionActions.resolve", id, { after: input })
-        return answer(200, toException(yield* exceptions.resolve(id, decision, name, audited)))
+        const shown = (resolved: StoredException) => answer(200, toException(resolved))
+        return yield* keys.once(
+          { operation: "exceptionActions.resolve", resourceId: id, key: idempotencyKey, body },
+          (done) =>
+            run(
+              acceptanceOf(exception, decision),
+              exceptions.resolve(id, decision, name, Effect.andThen(audited, done(id))),
+              shown
+            ).pipe(
+              Effect.tap(({ body: asked }) =>
+                asked?.object === "approval" ? Effect.ignore(done(asked.id)) : Effect.void
+              )
+            ),
+          (resultId) =>
+            Effect.filterOrElse(
+              openApproval(resultId),
+              (waits) => waits !== undefined,
+              () => Effect.map(exceptions.find(id), shown)
+            )
+        )
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
           NotFoundError: notFound,
-          InvalidStateError: invalidState
+          InvalidStateError: invalidState,
+          KeyReused: keyReused
         })
       )
   }
+
+  /** What a second operator approves: money for another charge than the payment names. */
+  const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
+    const { action, id, status, unallocated } = exception
+    // What cannot be accepted is refused by the action itself.
+    if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
+    const { charge, isNamed } = yield* exceptions.acceptanceOf(exception, decision.chargeId)
+    return isNamed
+      ? undefined
+      : ({
+          action: "exception.accept",
+          resourceId: id,
+          accountId: charge.accountId,
+          concerns: null,
+          request: { charge_id: charge.id, reason: decision.reason },
+          before: { status, unallocated }
+        } as const)
+  })
   return handlers
 })
 

@@ -22,13 +22,15 @@ import {
   accountRestricted,
   insufficientBalance,
   invalidState,
+  keyReused,
   notFound,
   refusedAs,
   unknownCursor
 } from "../../pipeline/WireTranslation.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
-import { fourEyes } from "../approvals/FourEyes.ts"
+import { OrderKeys } from "../../../operators/OrderKeys.ts"
+import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
@@ -57,6 +59,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const ids = yield* Ids
   const secrets = yield* Secrets
+  const keys = yield* OrderKeys
+  const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
   const decided = (decision: "approved" | "canceled") => ({ before: { status: "pending" }, after: { decision } })
@@ -66,7 +70,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
-        return yield* run(
+        const creation = run(
           Effect.map(newPayouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
             replayed ? undefined : creationOf(account.id, idempotencyKey, input, payout)
           ),
@@ -75,6 +79,16 @@ export const payoutActionHandlers = Effect.gen(function* () {
             audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
           ),
           ({ payout, replayed }) => created(toOperatorPayout(payout), replayed)
+        )
+        return yield* keys.once(
+          { operation: "payoutActions.create", resourceId: account.id, key: idempotencyKey, body },
+          (done) => Effect.tap(creation, (answered) => Effect.ignore(done(answered.body?.id ?? ""))),
+          (resultId) =>
+            Effect.filterOrElse(
+              openApproval(resultId),
+              (waits) => waits !== undefined,
+              () => creation
+            )
         )
       }).pipe(
         Effect.catchTags({
@@ -87,7 +101,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
           NotFoundError: notFound,
           AccountInactiveError: accountInactive,
           AccountRestrictedError: accountRestricted,
-          InsufficientBalanceError: insufficientBalance
+          InsufficientBalanceError: insufficientBalance,
+          KeyReused: keyReused
         })
       ),
     approve: ({ params }) =>

@@ -93,10 +93,8 @@ export const oidcHandlers = Effect.gen(function* () {
         if (!provider.isConfigured) return yield* notFound()
         const connection = yield* CurrentConnection
         const removed = setSignInCookie(connection, undefined)
-        const credential = connection.signInCookie ?? ""
         const signIn = yield* signIns.attempt(
           connection.address,
-          credential,
           started(connection, query).pipe(
             Effect.catchTag("SignInFailed", (failed) =>
               Effect.as(logged(failed), failed.isUnavailable ? ("unavailable" as const) : undefined)

@@ -72,13 +72,13 @@ export const signInHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const connection = yield* CurrentConnection
         const { token } = yield* decodeBody(body, decodeSignIn)
-        const signIn = yield* signIns.attempt(connection.address, token, operatorOf(token))
+        const signIn = yield* signIns.attempt(connection.address, operatorOf(token))
         if (signIn._tag !== "Accepted") {
           return yield* refused(metrics, connection.address, signIn, yield* CurrentRequest)
         }
         const operator = signIn.value
         const started = yield* sessions
-          .start({ operatorId: operator.id, address: connection.address, userAgent: connection.userAgent })
+          .start({ operator, address: connection.address, userAgent: connection.userAgent })
           .pipe(audit.recordWith("session.start"), Effect.provideService(CurrentOperator, operator))
         return {
           ...answer(200, toSession({ ...operator, via: "session", sessionId: started.id }, started, settings)),
@@ -89,7 +89,7 @@ export const signInHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { address } = yield* CurrentConnection
         const input = yield* decodeBody(body, decodeExchangeSignInCode)
-        const signIn = yield* signIns.attempt(address, input.code, exchanged(input))
+        const signIn = yield* signIns.attempt(address, exchanged(input))
         if (signIn._tag !== "Accepted") return yield* refused(metrics, address, signIn, yield* CurrentRequest)
         return answer(201, signIn.value)
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
@@ -119,10 +119,11 @@ export const sessionHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: Effect.die })),
     link: ({ caller }) =>
       Effect.gen(function* () {
-        // The link would give more than this session has (OPR-135).
-        if (caller.isNarrowed === true) return yield* new Forbidden({})
+        // The link would give more than this session has (OPR-135), or a session without a credential (OPR-204).
+        const isInstallations = caller.id === null && caller.sessionId !== null
+        if (caller.isNarrowed === true || isInstallations) return yield* new Forbidden({})
         const { origin } = yield* CurrentConnection
-        const { expiresAt, token } = yield* tokens.makeLink(caller.id).pipe(audit.recordWith("session.link"))
+        const { expiresAt, token } = yield* tokens.makeLink(caller).pipe(audit.recordWith("session.link"))
         return answer(201, {
           object: "sign_in_link" as const,
           url: linkUrl(origin, token),
@@ -135,7 +136,7 @@ export const sessionHandlers = Effect.gen(function* () {
         if (caller.id === null || caller.isNarrowed === true) return yield* new Forbidden({})
         const { challenge, name } = yield* decodeBody(body, decodeCreateSignInCode)
         const { code, expiresAt } = yield* tokens
-          .makeCode({ operatorId: caller.id, challenge, name })
+          .makeCode({ operatorId: caller.id, madeBy: caller.madeBy ?? null, challenge, name })
           .pipe(audit.recordWith("session.code", { after: { name } }))
         return answer(201, { object: "sign_in_code" as const, code, expires_at: expiresAt.toISOString() })
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))

@@ -162,7 +162,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempoten
       assert.strictEqual((yield* payOut(key, {}, idempotencyKey)).headers["idempotent-replayed"], undefined)
     })
   )
-  it.effect("IDEM-10: take an optional `Idempotency-Key`", () =>
+  it.effect("IDEM-10, OPR-202: take an optional `Idempotency-Key`", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000)
@@ -173,7 +173,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempoten
         })
       const idempotencyKey = newKey()
       const first = yield* ask(idempotencyKey)
-      const again = yield* ask(idempotencyKey, { amount: 700 })
+      assertRefused(yield* ask(idempotencyKey, { amount: 700 }), "IDEMPOTENCY_KEY_REUSED")
+      const again = yield* ask(idempotencyKey)
       assert.deepStrictEqual([again.status, again.headers["idempotent-replayed"]], [201, "true"])
       assert.strictEqual(again.body.id, first.body.id)
       const ids = [

@@ -1,0 +1,47 @@
+/** Money of an exception for another charge than its payment names. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { approve, makeApprovers } from "../../support/Approvals.ts"
+import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { type Exception, exceptionOf, notified, paymentOf } from "../../support/Exceptions.ts"
+import { assertLedgerHolds, ledgerBalancesOf } from "../../support/Money.ts"
+import { type Call, newKey, TestService } from "../../support/TestService.ts"
+
+layer(TestService.layer(), { excludeTestServices: true })("Exceptions for another charge", (it) => {
+  it.effect("OPR-82, OPR-112: need a second operator, whichever account they are of", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { one, other } = yield* makeApprovers
+      const [named, another] = [yield* makeCaller(), yield* makeCaller()]
+      const charges = [yield* created(named.key, { amount: 1000 }), yield* created(another.key, { amount: 1000 })]
+      const raised = (chargeId: string) =>
+        Effect.gen(function* () {
+          const payment = paymentOf(chargeId, { amount: 700 })
+          yield* notified(payment)
+          return (yield* exceptionOf(payment.endToEndId)).id
+        })
+      const accept = (call: Call, id: string, chargeId: string, idempotencyKey = newKey()) =>
+        call<Pick<Exception, "id" | "status">>("POST", `/operator/v1/exceptions/${id}/resolve`, {
+          idempotencyKey,
+          body: { action: "accept", charge_id: chargeId }
+        })
+      const first = yield* raised(charges[0]!.id)
+      const key = newKey()
+      const asked = yield* accept(one.call, first, charges[1]!.id, key)
+      assert.strictEqual(asked.status, 202, asked.text)
+      assert.deepInclude<unknown>(asked.body, { action: "exception.accept", account_id: another.accountId })
+      assert.strictEqual((yield* accept(one.call, first, charges[1]!.id, key)).body.id, asked.body.id)
+      assert.deepInclude(yield* ledgerBalancesOf(another.accountId), { available: 0 })
+      assertRefused(yield* approve(one.call, asked.body.id), "FORBIDDEN")
+      assert.strictEqual((yield* approve(other.call, asked.body.id)).status, 200)
+      assert.deepInclude(yield* ledgerBalancesOf(another.accountId), { available: 700 })
+      const again = yield* accept(one.call, first, charges[1]!.id, key)
+      assert.deepStrictEqual([again.status, again.body.status], [200, "resolved"])
+      // The charge that the payment names needs none; a payment that names none counts as another.
+      assert.strictEqual((yield* accept(one.call, yield* raised(charges[0]!.id), charges[0]!.id)).status, 200)
+      const nameless = yield* accept(one.call, yield* raised(""), charges[0]!.id)
+      assert.strictEqual(nameless.status, 202)
+      yield* assertLedgerHolds
+    })
+  )
+})
