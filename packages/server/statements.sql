@@ -870,7 +870,7 @@ UNION ALL
 -- operations/StatusCounts.ts advance
 WITH
   scanned AS MATERIALIZED (
-    SELECT transaction_id, id, account_id, kind, status, sequence, resource_id
+    SELECT transaction_id, id, account_id, kind, status, sequence, resource_id, created_at
     FROM changes
     WHERE (transaction_id, id) > ($1::text::xid8, $2::uuid) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY transaction_id, id
@@ -885,7 +885,7 @@ WITH
     FROM
       (
         SELECT
-          c.account_id, c.resource, c.resource_id, c.status,
+          c.account_id, c.resource, c.resource_id, c.status, c.created_at,
           CASE
             WHEN c.sequence <= CASE c.resource WHEN 'charge' THEN 2 ELSE 1
             END THEN NULL
@@ -950,14 +950,16 @@ WITH
     HAVING sum(count) <> 0
   ),
   added_volumes AS (
-    SELECT (paid_at AT TIME ZONE 'UTC')::date AS date, account_id, resource, count(*) AS count, sum(amount)::bigint AS amount
+    SELECT
+      (paid_at AT TIME ZONE 'America/Sao_Paulo')::date AS date, account_id, resource, count(*) AS count,
+      sum(amount)::bigint AS amount
     FROM moved
     WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT (p.created_at AT TIME ZONE 'UTC')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
+    SELECT (m.created_at AT TIME ZONE 'America/Sao_Paulo')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
     FROM moved m JOIN payouts p ON p.id = m.resource_id
-    WHERE m.resource = 'payout' AND m.previous IS NULL
+    WHERE m.resource = 'payout' AND m.status = 'completed'
     GROUP BY 1, 2, 3
   ),
   counted AS (
@@ -1074,8 +1076,8 @@ WHERE t.operator_id = $1::uuid AND t.kind = 'link' AND t.revoked_at IS NULL;
 WITH
   found AS (
     SELECT
-      s.id, s.last_seen_at, s.role AS session_role, o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids,
-      s.ended_at IS NULL
+      s.id, s.last_seen_at, s.role AS session_role, s.made_by, o.id AS operator_id, o.name AS operator_name, o.email, o.role,
+      o.account_ids, s.ended_at IS NULL
       AND s.expires_at > now()
       AND s.last_seen_at > now() - interval '30 minutes'
       AND (s.operator_id IS NULL OR o.active) AS live
@@ -1088,8 +1090,13 @@ WITH
     FROM found f
     WHERE s.id = f.id AND f.live AND f.last_seen_at < now() - interval '1 minute'
   )
-SELECT id, live, session_role, operator_id, operator_name, email, role, account_ids
+SELECT id, live, session_role, operator_id, operator_name, email, role, account_ids, made_by
 FROM found;
+
+-- operators/OperatorSessions.ts revokeTokens
+UPDATE operator_tokens
+SET revoked_at = now()
+WHERE operator_id = $1::uuid AND revoked_at IS NULL;
 
 -- operators/OperatorTokens.ts exchangeOne
 WITH
@@ -1097,11 +1104,11 @@ WITH
     UPDATE operator_tokens
     SET revoked_at = now()
     WHERE hash = $1::text AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
-    RETURNING operator_id AS owner_id, name AS token_name
+    RETURNING operator_id AS owner_id, name AS token_name, made_by AS maker_id
   ),
   created AS (
-    INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
-    SELECT $2::uuid, o.id, 'personal', u.token_name, $3::text, $4::text, now() + interval '90 days', now()
+    INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at, made_by)
+    SELECT $2::uuid, o.id, 'personal', u.token_name, $3::text, $4::text, now() + interval '90 days', now(), u.maker_id
     FROM used u JOIN operators o ON o.id = u.owner_id
     WHERE o.active
     RETURNING id, operator_id, name, prefix, expires_at, revoked_at, last_used_at, created_at
@@ -1112,7 +1119,7 @@ FROM created c JOIN operators o ON o.id = c.operator_id;
 -- operators/OperatorTokens.ts findOwner
 WITH
   found AS (
-    SELECT t.id, t.last_used_at, o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids
+    SELECT t.id, t.last_used_at, t.made_by, o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids
     FROM operator_tokens t JOIN operators o ON o.id = t.operator_id
     WHERE
       t.hash = $1::text
@@ -1127,7 +1134,7 @@ WITH
     FROM found f
     WHERE t.id = f.id AND (f.last_used_at IS NULL OR f.last_used_at < now() - interval '1 minute')
   )
-SELECT operator_id, operator_name, email, role, account_ids
+SELECT operator_id, operator_name, email, role, account_ids, made_by
 FROM found;
 
 -- operators/OperatorTokens.ts revokeOne
@@ -1142,9 +1149,9 @@ WITH
     UPDATE operator_tokens
     SET revoked_at = now()
     WHERE hash = $1::text AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
-    RETURNING operator_id AS owner_id
+    RETURNING operator_id AS owner_id, made_by, session_ends_at
   )
-SELECT o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids
+SELECT o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids, u.made_by, u.session_ends_at
 FROM used u LEFT JOIN operators o ON o.id = u.owner_id
 WHERE u.owner_id IS NULL OR o.active;
 
@@ -1238,6 +1245,28 @@ WHERE
   )
 RETURNING id, name, email, role, account_ids, active, created_at;
 
+-- operators/OrderKeys.ts completeOne
+INSERT INTO operator_order_keys AS k (digest, fingerprint, operator_id, result_id, created_at)
+VALUES ($1::text, $2::text, $3::uuid, $4::uuid, now())
+ON CONFLICT (digest) DO UPDATE
+SET result_id = excluded.result_id
+WHERE k.result_id IS NULL AND k.fingerprint = excluded.fingerprint AND k.operator_id IS NOT DISTINCT FROM excluded.operator_id
+RETURNING digest;
+
+-- operators/OrderKeys.ts findOne
+SELECT fingerprint, operator_id, result_id
+FROM operator_order_keys
+WHERE digest = $1::text;
+
+-- operators/OrderKeys.ts releaseOne
+DELETE FROM operator_order_keys
+WHERE digest = $1::text AND result_id IS NULL;
+
+-- operators/OrderKeys.ts reserveOne
+INSERT INTO operator_order_keys (digest, fingerprint, operator_id, created_at)
+VALUES ($1::text, $2::text, $3::uuid, now())
+ON CONFLICT (digest) DO NOTHING;
+
 -- operators/approvals/ApprovalStore.ts decideStatement
 UPDATE approvals a
 SET status = 'approved', decided_by = $2::uuid, decided_at = now(), reason = $3::text
@@ -1286,6 +1315,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
+        OR a.action = 'exception.accept'
+        AND o.role IN ('operator', 'admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
   )
@@ -4494,7 +4525,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'UTC')::date AS date
+        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6158,7 +6189,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'UTC')::date AS date
+        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6274,7 +6305,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'UTC')::date AS date
+        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
