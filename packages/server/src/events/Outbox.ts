@@ -17,7 +17,7 @@ import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { hash } from "node:crypto"
 import { instant, integer, names, nullable, text, uuid } from "../database/statements/Column.ts"
-import { part, rows } from "../database/statements/Statement.ts"
+import { type Cte, part, type Part, rows } from "../database/statements/Statement.ts"
 
 /** A resource after a change, with what its events need. */
 export interface Changed {
@@ -89,8 +89,8 @@ export const outboxEntry = (
 }
 
 /**
- * The part of a statement that inserts changes and their outbox rows: CTEs that follow one called `changed`, which
- * returns the `id` of each changed resource.
+ * The part of a statement that inserts the changes of the resources that a CTE returns, and their outbox rows. `insert` gives CTEs;
+ * `rows` is a column that the statement selects: how many outbox rows it inserted.
  *
  * The version of the account's endpoints is read without a lock, in the snapshot of the change. No outbox row is inserted
  * where nothing can be delivered: without a dispatched event that an endpoint subscribes to, or that goes to a `webhook_url`.
@@ -113,10 +113,11 @@ export const outbox = part(
       data: text()
     })
   },
-  ({ entries }) => `
+  ({ entries }) => ({
+    insert: (changed: Cte) => `
   events AS MATERIALIZED (
     SELECT e.* FROM ${entries} AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WHERE (e.resource_id IN (SELECT id FROM ${changed})) IS TRUE
   ),
   inserted_changes AS (
     INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
@@ -129,13 +130,15 @@ export const outbox = part(
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   )`,
+    rows: "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
+  }),
   (entries: ReadonlyArray<OutboxEntry>) => ({
     entries: entries.map(({ data, row }) => ({ ...row, data: JSON.stringify(data) }))
   })
 )
 
-/** The column that a statement selects beside the changed ids: how many outbox rows it inserted. */
-export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
+/** The SQL of that part. */
+export type OutboxPart = typeof outbox extends Part<never, infer Sql> ? Sql : never
 
 /** The origin of a URL, which its deliveries share as their destination. */
 export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url

@@ -16,7 +16,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../base/Ids.ts"
 import { bigint, instant, text, uuid } from "../database/statements/Column.ts"
 import type { LockMode } from "../database/statements/LockMode.ts"
-import { part, rows, statement, uuids } from "../database/statements/Statement.ts"
+import { type Cte, part, type Part, rows, statement, uuids } from "../database/statements/Statement.ts"
 
 /** The ledger accounts of an account. */
 export const ofAccount = [
@@ -108,22 +108,12 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
 /** The order of all locks of ledger accounts: of an owner `available` first, on which writers of one account then wait. */
 const inOrder = (row: string) => `${row}.owner_id, ${row}.kind <> 'available', ${row}.kind`
 
-/** True of an account whose locked `available` covers its transfers. */
-export const isCovered = (accountId: string): string =>
-  `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`
-
-/** Selects the accounts that a statement passed by. */
-export const PASSED_BY = "SELECT owner_id FROM unlocked"
-
-/** True of a row whose account the statement has locked. */
-export const isLocked = (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`
-
-const insertTransfers = (transfers: string): string => `
+const insertTransfers = (transfers: string, changed: Cte): string => `
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
     SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
     FROM ${transfers} AS t
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WHERE (t.resource_id IN (SELECT id FROM ${changed})) IS TRUE
     RETURNING account_id, debit, credit, amount
   ),
   sums AS MATERIALIZED (
@@ -140,22 +130,22 @@ const insertTransfers = (transfers: string): string => `
   )`
 
 /**
- * The part of a statement that writes the transfers of the resources that a CTE called `changed` returns, in a
- * transaction that has locked their ledger accounts with `lockLedgerOf`: CTEs.
+ * The part of a statement that writes the transfers of the resources that a CTE returns, in a transaction that has locked their
+ * ledger accounts with `lockLedgerOf`: CTEs.
  */
 export const transfersUnderLock = part(
   { transfers: transferRows },
-  ({ transfers }) => insertTransfers(transfers),
+  ({ transfers }) => ({ insert: (changed: Cte) => insertTransfers(transfers, changed) }),
   (transfers: ReadonlyArray<Transfer>) => ({ transfers })
 )
 
 /**
- * The part of a statement that locks the ledger accounts of transfers itself. `lock` gives CTEs that come before the CTE
- * called `changed`, which is guarded by `isLocked`; `insert` gives CTEs that write the transfers of the resources that
- * `changed` returns.
+ * The part of a statement that locks the ledger accounts of transfers itself. `lock` gives CTEs that come before the CTE of the
+ * changed resources; `isLocked` guards it: true of a row whose account the statement has locked. `isCovered` is true of an account
+ * whose locked `available` covers its transfers. `insert` gives CTEs that write the transfers of the changed resources.
  *
  * A statement for one account waits for the locks. A statement for several passes by each account of which a row is
- * locked, so that no account waits for another one's lock; `PASSED_BY` selects those accounts.
+ * locked, so that no account waits for another one's lock; `passedBy` selects those accounts.
  */
 export const lockedTransfers = part(
   { transfers: transferRows, touched: touchedRows },
@@ -171,10 +161,16 @@ export const lockedTransfers = part(
     SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
     GROUP BY owner_id HAVING sum(n) > 0
   )`,
-    insert: insertTransfers(transfers)
+    isLocked: (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`,
+    isCovered: (accountId: string): string =>
+      `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`,
+    insert: (changed: Cte): string => insertTransfers(transfers, changed),
+    passedBy: "SELECT owner_id FROM unlocked"
   }),
   (transfers: ReadonlyArray<Transfer>) => ({ transfers, touched: touchedBy(transfers) })
 )
+
+export type LockedTransfers = typeof lockedTransfers extends Part<never, infer Sql> ? Sql : never
 
 /**
  * Locks all ledger accounts of these accounts and connections for the caller's transaction. A transaction that moves money

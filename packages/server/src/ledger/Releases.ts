@@ -11,9 +11,9 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../base/Ids.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
-import { statement, uuids, value } from "../database/statements/Statement.ts"
+import { CHANGED, statement, uuids, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
-import { isLocked, lockedTransfers, transfer } from "./Ledger.ts"
+import { lockedTransfers, transfer } from "./Ledger.ts"
 
 export class Releases extends Context.Service<
   Releases,
@@ -91,11 +91,11 @@ const release = statement(
   { charges: uuids, transfers: lockedTransfers },
   ({ charges, transfers }) => `
   WITH ${transfers.lock("wait")},
-  changed AS (
+  ${CHANGED} AS (
     UPDATE releases r SET released_at = now()
-    WHERE charge_id = ANY (${charges}) AND ${isLocked("r.account_id")}
+    WHERE charge_id = ANY (${charges}) AND ${transfers.isLocked("r.account_id")}
     RETURNING charge_id AS id
   ),
-  ${transfers.insert}
-  SELECT count(*) FROM changed`
+  ${transfers.insert(CHANGED)}
+  SELECT count(*) FROM ${CHANGED}`
 )

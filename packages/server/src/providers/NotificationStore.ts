@@ -14,7 +14,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../base/Ids.ts"
 import { instant, json, nullable, text, uuid } from "../database/statements/Column.ts"
-import { part, rows } from "../database/statements/Statement.ts"
+import { type Cte, part, rows } from "../database/statements/Statement.ts"
 import {
   type AcquirerNotification,
   isEffect,
@@ -37,8 +37,7 @@ export const received = (ids: Ids["Service"], notification: AcquirerNotification
 }
 
 /**
- * The part of a statement that records the notifications of the resources that a CTE called `changed` returns, and claims
- * their keys: CTEs. A key that was claimed before fails the statement: see `isDuplicate`.
+ * The part of a statement that records the notifications of the resources that a CTE returns, and claims their keys: CTEs. A key that was claimed before fails the statement: see `isDuplicate`.
  */
 export const notifications = part(
   {
@@ -52,17 +51,19 @@ export const notifications = part(
     }),
     keys: rows({ key: text(), id: uuid(), resource_id: uuid() })
   },
-  ({ keys, received }) => `
+  ({ keys, received }) => ({
+    insert: (changed: Cte) => `
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at FROM ${received} AS r
-    WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WHERE (r.resource_id IN (SELECT id FROM ${changed})) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id FROM ${keys} AS k
-    WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
-  )`,
+    WHERE (k.resource_id IN (SELECT id FROM ${changed})) IS TRUE
+  )`
+  }),
   (
     those: ReadonlyArray<{
       readonly resourceId: string

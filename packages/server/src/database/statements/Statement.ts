@@ -17,6 +17,19 @@ import { columnName, type Columns, encoderOf, type InputOf } from "./Column.ts"
 /** The channel on which a statement is published when it is made: its text, and the stack of its maker. */
 export const STATEMENT_MADE = "pix-payments.statement"
 
+/**
+ * The name of a CTE that one part of a statement gives and another one needs. A part that needs one takes it as a parameter, and a
+ * part that gives one is the only place where it is had.
+ */
+export type Cte = string & { readonly [cteName]: true }
+
+declare const cteName: unique symbol
+
+export const cte = (name: string): Cte => name as Cte
+
+/** The CTE of the rows that a statement changes. It returns their `id`. */
+export const CHANGED = cte("changed")
+
 /** A part of a statement: parameters and the SQL that uses them. */
 export interface Part<in Input, out Sql> {
   /** The number of its parameters. */

@@ -20,7 +20,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { OrderStore } from "../../providers/OrderStore.ts"
 import { Ids } from "../../base/Ids.ts"
 import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
-import { statement, value } from "../../database/statements/Statement.ts"
+import { CHANGED, statement, value } from "../../database/statements/Statement.ts"
 import { type ChargeStep, decideMove, type LockedCharge } from "./ChargeDecision.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 
@@ -93,9 +93,9 @@ const sumOf = statement(
 const postTransfers = statement(
   { chargeId: value("uuid"), transfers: transfersUnderLock },
   (p) => `
-  WITH changed AS (SELECT ${p.chargeId} AS id),
-  ${p.transfers}
-  SELECT id FROM changed`
+  WITH ${CHANGED} AS (SELECT ${p.chargeId} AS id),
+  ${p.transfers.insert(CHANGED)}
+  SELECT id FROM ${CHANGED}`
 )
 
 const addToRelease = statement(

@@ -4,13 +4,13 @@ import { isConnectionPaused } from "../../accounts/Brakes.ts"
 import { claimed, isProven, NO_PROOF, PROOF, type Proof } from "../../accounts/Caller.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
-import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
+import { outbox, type OutboxPart } from "../../events/Outbox.ts"
+import { lockedTransfers } from "../../ledger/Ledger.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
 import { bigint, boolean, float8, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
-import { rows, statement, value } from "../../database/statements/Statement.ts"
+import { CHANGED, rows, statement, value } from "../../database/statements/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { isSettled, lifetimeIn, listedStateOf } from "./ChargeStates.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable } from "./ChargeTable.ts"
@@ -110,10 +110,10 @@ const changes = {
 }
 
 const changedCtes = (
-  p: { readonly charges: Updates; readonly receivers: string; readonly outbox: string },
+  p: { readonly charges: Updates; readonly receivers: string; readonly outbox: OutboxPart },
   guard: string
 ) => `
-  changed AS (
+  ${CHANGED} AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
@@ -129,9 +129,9 @@ const changedCtes = (
   inserted_settlements AS (
     INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
     SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
-    FROM changed WHERE claims_settlement AND end_to_end_id IS NOT NULL
+    FROM ${CHANGED} WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ),
-  other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
+  other_state AS MATERIALIZED (SELECT * FROM ${CHANGED} WHERE is_listed AND status <> status_before),
   changed_settlements AS (
     UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
     FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement
@@ -146,9 +146,12 @@ const changedCtes = (
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM other_state WHERE NOT is_settled
   ),${p.receivers},
-  ${p.outbox}`
+  ${p.outbox.insert(CHANGED)}`
 
-const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
+const changeStates = statement(
+  changes,
+  (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
+)
 
 const changeStatesAndMoveMoney = (lockMode: LockMode) =>
   statement(
@@ -159,17 +162,17 @@ const changeStatesAndMoveMoney = (lockMode: LockMode) =>
       notifications
     },
     (p) => `WITH ${p.transfers.lock(lockMode)},
-  ${changedCtes(p, isLocked("c.account_id"))},
-  ${p.transfers.insert},
-  ${p.notifications},
+  ${changedCtes(p, p.transfers.isLocked("c.account_id"))},
+  ${p.transfers.insert(CHANGED)},
+  ${p.notifications.insert(CHANGED)},
   inserted_releases AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
     FROM ${p.releases} AS r
-    WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
+    WHERE (r.charge_id IN (SELECT id FROM ${CHANGED})) IS TRUE
   )
-  SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
-  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
+  SELECT id, ${p.outbox.rows}, NULL::uuid AS passed_by FROM ${CHANGED}
+  UNION ALL SELECT NULL, 0, p.owner_id FROM (${p.transfers.passedBy}) p`
   )
 
 const moveMoneyOf = { wait: changeStatesAndMoveMoney("wait"), skip: changeStatesAndMoveMoney("skip") }

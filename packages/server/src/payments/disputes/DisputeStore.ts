@@ -11,11 +11,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { DefenseOrder } from "../../providers/Acquirer.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../../events/Outbox.ts"
+import { outbox, type OutboxEntry } from "../../events/Outbox.ts"
 import { bigint, boolean, instant, integer, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
-import { statement, uuids, value } from "../../database/statements/Statement.ts"
+import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 
@@ -194,25 +194,25 @@ const findMessages = statement(
 const putOne = statement(
   { disputes: disputeTable.rows(disputeTable.fields), outbox },
   (p) => `
-  WITH changed AS (
+  WITH ${CHANGED} AS (
     INSERT INTO disputes (${columns})
     SELECT ${columns} FROM ${p.disputes} AS d
     ON CONFLICT (id) DO UPDATE SET status = excluded.status, resolved_at = excluded.resolved_at,
       sequence = excluded.sequence
     RETURNING id
   ),
-  ${p.outbox}
-  SELECT id, ${OUTBOX_ROWS} FROM changed`
+  ${p.outbox.insert(CHANGED)}
+  SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
 )
 
 const addOne = statement(
   { messages: messageTable.rows(messageTable.fields), outbox },
   (p) => `
-  WITH changed AS (
+  WITH ${CHANGED} AS (
     INSERT INTO dispute_messages (${messageTable.columns()})
     SELECT ${messageTable.columns()} FROM ${p.messages} AS m
     RETURNING dispute_id AS id
   ),
-  ${p.outbox}
-  SELECT id, ${OUTBOX_ROWS} FROM changed`
+  ${p.outbox.insert(CHANGED)}
+  SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
 )

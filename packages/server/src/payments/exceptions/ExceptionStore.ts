@@ -21,7 +21,7 @@ import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { bigint, instant, json, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
-import { statement, value } from "../../database/statements/Statement.ts"
+import { CHANGED, statement, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 
@@ -156,7 +156,7 @@ const indexPaths = (filters: Parameters<ExceptionStore["Service"]["list"]>[0]): 
 const putOne = statement(
   { exceptions: exceptionTable.rows(exceptionTable.fields), transfers: transfersUnderLock },
   (p) => `
-  WITH changed AS (
+  WITH ${CHANGED} AS (
     INSERT INTO acquirer_exceptions (${columns})
     SELECT ${columns} FROM ${p.exceptions} AS e
     ON CONFLICT (id) DO UPDATE SET status = excluded.status, unallocated = excluded.unallocated,
@@ -165,8 +165,8 @@ const putOne = statement(
       resolved_at = excluded.resolved_at
     RETURNING id
   ),
-  ${p.transfers}
-  SELECT id FROM changed`
+  ${p.transfers.insert(CHANGED)}
+  SELECT id FROM ${CHANGED}`
 )
 
 const select = `SELECT ${columns} FROM acquirer_exceptions`

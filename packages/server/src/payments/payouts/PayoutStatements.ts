@@ -3,10 +3,10 @@ import { pagesOf } from "../../accounts/AccountPages.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
-import { statement } from "../../database/statements/Statement.ts"
+import { CHANGED, statement } from "../../database/statements/Statement.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
-import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
+import { outbox, type OutboxPart } from "../../events/Outbox.ts"
+import { lockedTransfers, type LockedTransfers } from "../../ledger/Ledger.ts"
 import { authorityPart, type IsAuthorized } from "../../operators/approvals/Authority.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { PayoutChange } from "./PayoutDecision.ts"
@@ -26,8 +26,9 @@ export type WrittenRow = Omit<ChangedRow, "id"> & Written
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
 /** Selects the payouts that a statement wrote, and the accounts that it passed by because their balance was locked. */
-export const WRITTEN = `SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
-  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
+export const written = (p: { readonly outbox: OutboxPart; readonly transfers: LockedTransfers }): string => `
+  SELECT id, ${p.outbox.rows}, NULL::uuid AS passed_by FROM ${CHANGED}
+  UNION ALL SELECT NULL, 0, p.owner_id FROM (${p.transfers.passedBy}) p`
 
 const changeParts = {
   payouts: updatesOf(payoutTable.rows(["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"])),
@@ -38,30 +39,30 @@ const changeParts = {
 const changeCtes = (
   p: {
     readonly payouts: Updates
-    readonly outbox: string
-    readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
+    readonly outbox: OutboxPart
+    readonly transfers: LockedTransfers
   },
   lockMode: LockMode,
   guard: string
 ) => `
   WITH ${p.transfers.lock(lockMode)},
-  changed AS (
+  ${CHANGED} AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
       due_at = CASE WHEN i.status = 'processing' THEN now() END
     FROM ${p.payouts.rows} AS i
     WHERE ${p.payouts.isRow("p", "i")} AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedTransitions})
       AND ${guard}
-      AND ${isLocked("p.account_id")}
+      AND ${p.transfers.isLocked("p.account_id")}
     RETURNING p.id
   ),
-  ${p.outbox},
-  ${p.transfers.insert}`
+  ${p.outbox.insert(CHANGED)},
+  ${p.transfers.insert(CHANGED)}`
 
 const NO_RELEASE = "i.status <> 'processing'"
 
 const change = (lockMode: LockMode) =>
-  statement(changeParts, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${WRITTEN}`)
+  statement(changeParts, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${written(p)}`)
 
 const changes = { wait: change("wait"), skip: change("skip") }
 
@@ -73,15 +74,15 @@ const canBeReleased = (isAuthorized: IsAuthorized) => `EXISTS (
 /** Stores the release of a payout of an active account, up to its limit or with the authority to exceed it (OPR-112). */
 export const releasePayouts = statement(
   { ...changeParts, authority: authorityPart },
-  (p) => `${changeCtes(p, "wait", canBeReleased(p.authority))} ${WRITTEN}`
+  (p) => `${changeCtes(p, "wait", canBeReleased(p.authority))} ${written(p)}`
 )
 
 const changeByNotification = (lockMode: LockMode) =>
   statement(
     { ...changeParts, notifications },
     (p) => `${changeCtes(p, lockMode, NO_RELEASE)},
-  ${p.notifications}
-  ${WRITTEN}`
+  ${p.notifications.insert(CHANGED)}
+  ${written(p)}`
   )
 
 const changesByNotification = { wait: changeByNotification("wait"), skip: changeByNotification("skip") }

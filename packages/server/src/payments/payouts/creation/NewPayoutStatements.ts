@@ -3,12 +3,12 @@ import { connectionOfAccount, defaultConnectionId } from "../../../accounts/Acco
 import { type Caller, claimed, claimOf, isProven, type Proof, PROOF } from "../../../accounts/Caller.ts"
 import type { LockMode } from "../../../database/statements/LockMode.ts"
 import { bigint, nullable, text, uuid } from "../../../database/statements/Column.ts"
-import { rows, statement, uuids } from "../../../database/statements/Statement.ts"
-import { outbox } from "../../../events/Outbox.ts"
-import { isCovered, isLocked, lockedTransfers } from "../../../ledger/Ledger.ts"
+import { CHANGED, rows, statement, uuids } from "../../../database/statements/Statement.ts"
+import { outbox, type OutboxPart } from "../../../events/Outbox.ts"
+import { lockedTransfers, type LockedTransfers } from "../../../ledger/Ledger.ts"
 import { type AuthorityOf, authorityPart } from "../../../operators/approvals/Authority.ts"
 import type { PayoutChange } from "../PayoutDecision.ts"
-import { WRITTEN } from "../PayoutStatements.ts"
+import { written } from "../PayoutStatements.ts"
 import { payoutTable, recipientKey, type StoredPayout } from "../PayoutTable.ts"
 import type { PayoutTerms } from "./PayoutCreation.ts"
 import type { StoredTerms } from "./TermsCache.ts"
@@ -87,8 +87,8 @@ const insertParts = {
 const insertText = (
   p: {
     readonly payouts: string
-    readonly outbox: string
-    readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
+    readonly outbox: OutboxPart
+    readonly transfers: LockedTransfers
   },
   lockMode: LockMode,
   guard: string
@@ -96,7 +96,7 @@ const insertText = (
   WITH ${p.transfers.lock(lockMode)},
   requested AS MATERIALIZED (
     SELECT ${createdColumns} FROM ${p.payouts} AS p
-    WHERE ${isLocked("p.account_id")} AND ${isCovered("p.account_id")} AND ${isProven("p")} AND ${guard}
+    WHERE ${p.transfers.isLocked("p.account_id")} AND ${p.transfers.isCovered("p.account_id")} AND ${isProven("p")} AND ${guard}
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
@@ -105,15 +105,15 @@ const insertText = (
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
-  changed AS (
+  ${CHANGED} AS (
     INSERT INTO payouts (${createdColumns}, due_at)
     SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id
   ),
-  ${p.outbox},
-  ${p.transfers.insert}
-  ${WRITTEN}`
+  ${p.outbox.insert(CHANGED)},
+  ${p.transfers.insert(CHANGED)}
+  ${written(p)}`
 
 const insertStatement = (lockMode: LockMode) =>
   statement(insertParts, (p) => insertText(p, lockMode, "p.origin = 'api'"))
