@@ -146,11 +146,11 @@ describe("OperatorApi", () => {
     }
   })
 
-  it("accepts an idempotency key for checkout charges and payouts", () => {
+  it("OPR-202: accepts an idempotency key for what orders money", () => {
     const keyed = operatorEndpoints.filter(({ headers }) => headers.includes("idempotency-key"))
     assert.deepStrictEqual(
       keyed.map(({ group, name }) => `${group}.${name}`),
-      ["checkoutCharges.create", "payoutActions.create"]
+      ["chargeActions.refund", "checkoutCharges.create", "payoutActions.create", "exceptionActions.resolve"]
     )
     const decode = Schema.decodeResult(Schema.Struct(optionalIdempotencyKey))
     const read = (headers: { readonly "idempotency-key"?: string }) =>

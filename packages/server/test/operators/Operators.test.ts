@@ -160,6 +160,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         yield* operate("PATCH", `${path}/${id}`, { body: { active: false } })
         yield* seen("GET", 401)
         yield* operate("PATCH", `${path}/${id}`, { body: { active: true } })
+        // For good (OPR-157).
+        yield* seen("GET", 401)
+        yield* sql`UPDATE operator_tokens SET revoked_at = NULL WHERE id = ${tokenId}::uuid`
         yield* seen("GET", 200)
         yield* sql`UPDATE operator_tokens SET expires_at = now() WHERE id = ${tokenId}::uuid`
         yield* seen("GET", 401)
