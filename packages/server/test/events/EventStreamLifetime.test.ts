@@ -36,7 +36,7 @@ layer(TestService.layer())("An open stream", (it) => {
       yield* heartbeats(reader, 2)
       // An open transaction of another test delays what a stream may show.
       const reaches = Effect.fnUntraced(function* (lastEventId: string) {
-        for (let tries = 0; reader.lastEventId() !== lastEventId && tries < 100; tries++) {
+        for (let tries = 0; reader.lastEventId() !== lastEventId && tries < 2000; tries++) {
           yield* TestClock.adjust("15 seconds")
           yield* Effect.promise(() => pause(50))
         }
@@ -48,7 +48,7 @@ layer(TestService.layer())("An open stream", (it) => {
       assert.deepStrictEqual(reader.received, [])
       const resumed = yield* streamed("", { "last-event-id": reader.lastEventId()! })
       const next = yield* insertChange()
-      for (let tries = 0; resumed.received.length < 2 && tries < 100; tries++) {
+      for (let tries = 0; resumed.received.length < 2 && tries < 2000; tries++) {
         yield* TestClock.adjust("50 millis")
         yield* Effect.promise(() => pause(10))
       }

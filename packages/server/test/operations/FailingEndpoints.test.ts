@@ -32,9 +32,10 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         yield* sql.withTransaction(
           Effect.andThen(
             sql`SET LOCAL session_replication_role = replica`,
-            sql`INSERT INTO webhook_endpoints
-              SELECT (jsonb_populate_record(w, jsonb_build_object('id', uuidv7(), 'normalized_url', n::text,
-                'disabled_at', CASE WHEN n > ${FAILING - 1000} THEN now() END))).*
+            sql`INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, events, active,
+                created_at, disabled_at)
+              SELECT uuidv7(), account_id, application_id, url, n::text, destination, events, active, created_at,
+                CASE WHEN n > ${FAILING - 1000} THEN now() END
               FROM webhook_endpoints w, generate_series(1, ${FAILING}::integer) n WHERE w.id = ${model}::uuid`
           )
         )
