@@ -141,6 +141,8 @@ layer(Layer.empty, { excludeTestServices: true })("A demo on a terminal", (it) =
       assert.deepStrictEqual(
         data.map(({ action, via }) => [action, via]),
         [
+          // To read the audit is a use of the installation's token.
+          ["installation.use", "session"],
           ["session.start", "link"],
           ["session.link", "installation"]
         ]

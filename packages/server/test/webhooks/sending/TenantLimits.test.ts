@@ -10,7 +10,8 @@ import { register, registered, remove } from "../../support/Webhooks.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webhookEndpointsPerApplication: 100 }
 
-layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplication: 10 } }), {
+// With enough connections that an account has several write slots.
+layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplication: 10, databaseConnections: 16 } }), {
   excludeTestServices: true
 })("An application", (it) => {
   it.effect(
