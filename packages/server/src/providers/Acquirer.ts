@@ -205,10 +205,18 @@ export interface Provider {
 }
 
 /** The provider refused, and would refuse again. */
-export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {}
+export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 /** No answer, or an ambiguous one: the request may have been executed. It is never treated as a refusal (CHG-4, PAY-6). */
-export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {}
+export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 export class Acquirer extends Context.Service<
   Acquirer,

@@ -79,9 +79,15 @@ export class Callbacks extends Context.Service<
         // What a chunk confirms is committed before the next one is asked: a repeated callback goes on after it.
         for (let start = 0; start < asked.length; start += CHUNK) {
           const chunk = asked.slice(start, start + CHUNK)
-          const answers = yield* Effect.forEach(chunk, (fact) => Effect.option(ask(connection, fact)), {
-            concurrency: ASKED_AT_ONCE
-          })
+          const answers = yield* Effect.forEach(
+            chunk,
+            (fact) =>
+              ask(connection, fact).pipe(
+                Effect.tapError(({ reason }) => logFailure(connection, reason)),
+                Effect.option
+              ),
+            { concurrency: ASKED_AT_ONCE }
+          )
           const answered = answers.flatMap((answer) => (answer._tag === "Some" ? [answer.value] : []))
           const found = answered.filter((pix) => pix !== undefined)
           const { failures } = yield* reports.received(connection.id, found)
@@ -107,11 +113,11 @@ export class Callbacks extends Context.Service<
           if (Result.isFailure(decoded)) return Effect.succeed<CallbackResult>("unknown")
           if (decoded.success._tag === "Check") return Effect.succeed<CallbackResult>("check")
           return apply(connection, decoded.success.facts).pipe(
-            Effect.catchTag("Unavailable", () => Effect.succeed<CallbackResult>("unavailable")),
             Effect.timeoutOrElse({
               duration: TIMEOUT_MS,
-              orElse: () => Effect.succeed<CallbackResult>("unavailable")
-            })
+              orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
+            }),
+            Effect.catch(({ reason }) => Effect.as(logFailure(connection, reason), "unavailable" as const))
           )
         })
       })
@@ -120,6 +126,9 @@ export class Callbacks extends Context.Service<
 }
 
 type PixReceived = Extract<HookFact, { readonly _tag: "PixReceived" }>
+
+const logFailure = ({ id }: CallbackConnection, reason: string) =>
+  Effect.annotateLogs(Effect.logWarning(`a callback could not be applied: ${reason}`), { connection_id: id })
 
 const isForeign = ({ pixKey }: CallbackConnection, key: string | null): boolean =>
   key !== null && key.toLowerCase() !== pixKey.toLowerCase()

@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ReportStore } from "../../src/reports/ReportStore.ts"
 import { Sweep } from "../../src/reports/Sweep.ts"
@@ -291,6 +292,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         )
         assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid"])
       }
+    })
+  )
+
+  it.effect("OPR-97: a sweep that fails logs its reason", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { claimDue } = yield* Sweep
+      const bank = yield* connectedBank()
+      yield* sweepNow(bank)
+      const end = bank.double.faults.always("no-page", { method: "GET", path: /\/pix$/ })
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+      // This process claims before the loop does.
+      const swept = yield* until(
+        Effect.andThen(
+          sql`UPDATE acquirer_connections SET sweep_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
+          claimDue(1)
+        ),
+        ({ length }) => length === 1
+      )
+      yield* Effect.provideService(swept[0]!, Logger.CurrentLoggers, new Set([logger]))
+      end()
+      assert.match(logged.find((text) => text.includes("is not complete")) ?? "", /AcquirerUnclear: .*parametros/)
     })
   )
 

@@ -10,6 +10,7 @@
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
+import { hasFormOfOurs } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -190,7 +191,7 @@ export class ExceptionResolution extends Context.Service<
               return
             }
             case "return":
-              if (exception.endToEndId !== null)
+              if (exception.endToEndId !== null && !isOfAnotherInstallation(exception))
                 yield* Effect.orDie(orderReturn(exception, RULE, null, "in the background"))
           }
         })
@@ -198,6 +199,10 @@ export class ExceptionResolution extends Context.Service<
     })
   )
 }
+
+/** Another installation may have its charge, or this one had it before it was restored. */
+const isOfAnotherInstallation = ({ kind, txid }: StoredException): boolean =>
+  kind === "unknown_txid" && txid !== null && hasFormOfOurs(txid)
 
 /** Who decides for a connection whose rule is not `hold`. */
 const RULE = "rule"
