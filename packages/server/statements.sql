@@ -4733,6 +4733,32 @@ SELECT payout_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
 WHERE payout_id = ANY ($1::uuid[]) AND settles_at <= now();
 
+-- reports/Ownership.ts findHolders
+SELECT 'charge' AS kind, id::text AS name, connection_id
+FROM charges
+WHERE id = ANY ($2::uuid[]) AND connection_id = ANY ($1::uuid[])
+UNION ALL
+SELECT 'settlement', end_to_end_id, connection_id
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
+  AND connection_id = ANY ($1::uuid[])
+  AND charge_id IS NOT NULL
+UNION ALL
+SELECT 'payout', id::text, connection_id
+FROM payouts
+WHERE id = ANY ($4::uuid[]) AND connection_id = ANY ($1::uuid[]);
+
+-- reports/Ownership.ts findKeys
+SELECT k.connection_id AS id, k.pix_key
+FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
+WHERE k.client IN (SELECT client FROM connection_keys WHERE connection_id = $1::uuid)
+UNION ALL
+SELECT id, pix_key
+FROM acquirer_connections
+WHERE id = $1::uuid
+ORDER BY id;
+
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes

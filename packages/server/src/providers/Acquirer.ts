@@ -133,6 +133,8 @@ export type PayoutProgress =
 export interface SentPayout {
   /** The payout's id; null where the provider's id is not one of ours. */
   readonly id: string | null
+  /** The key that paid; null where the provider does not name it. */
+  readonly key: string | null
   readonly endToEndId: string | null
   /** Cents. */
   readonly amount: number
@@ -145,6 +147,8 @@ export interface SentPayout {
 export interface ReportedDispute {
   readonly externalId: string
   readonly endToEndId: string
+  /** The key that was paid; null where the provider does not name it. */
+  readonly key: string | null
   /** Cents. */
   readonly amount: number
   readonly status: "open" | "under_review" | "won" | "lost"

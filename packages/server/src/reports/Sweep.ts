@@ -57,7 +57,7 @@ export class Sweep extends Context.Service<
           const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
           applied = together(applied, yield* apply(connectionId, items))
           if (unreadable > 0) {
-            applied = together(applied, { effects: 0, failures: unreadable })
+            applied = together(applied, { ...nothingApplied, failures: unreadable })
             yield* Effect.annotateLogs(Effect.logWarning(`${unreadable} entries of a provider's list cannot be read`), {
               connection_id: connectionId
             })
@@ -67,12 +67,19 @@ export class Sweep extends Context.Service<
       })
 
       /** The lists that the provider has, each read and applied for a range. */
-      const listsOf = (due: DueSweep, { disputes, payouts, received }: Provider): ReadonlyArray<ReadList> => {
+      const listsOf = (
+        due: DueSweep,
+        { disputes, payouts, received }: Provider,
+        met: { foreign: number }
+      ): ReadonlyArray<ReadList> => {
         const read =
           <A>(list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>, apply: Apply<A>): ReadList =>
           (range) =>
-            Effect.tap(pages(due, range, list, apply), ({ effects }) =>
-              Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
+            Effect.tap(pages(due, range, list, apply), ({ effects, foreign }) =>
+              Effect.sync(() => {
+                met.foreign += foreign
+                metrics.sweepFound(due.connectionId, effects)
+              })
             )
         return [
           ...(received === undefined ? [] : [read(received.list, reports.received)]),
@@ -100,7 +107,8 @@ export class Sweep extends Context.Service<
         { fromMs, toMs }: TimeRange,
         onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
       ) {
-        let lists = listsOf(due, provider)
+        const met = { foreign: 0 }
+        let lists = listsOf(due, provider, met)
         let problem: AcquirerUnclear | undefined
         let startMs = fromMs
         while (true) {
@@ -123,6 +131,7 @@ export class Sweep extends Context.Service<
           lists = readable
           startMs = slice.toMs
         }
+        if (met.foreign > 0) yield* store.metForeign(due.connectionId, met.foreign)
         if (problem !== undefined) return yield* problem
       })
 

@@ -36,6 +36,8 @@ export class SweepStore extends Context.Service<
     readonly swept: (connectionId: string, untilMs: number) => Effect.Effect<void, Unavailable>
     /** Stores when the last days are due again. */
     readonly deepAgainIn: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+    /** Stores the number of entries that are not the connection's. */
+    readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
     /** Ends the lease: the connection is due again after a time. */
     readonly release: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
   }
@@ -85,6 +87,12 @@ export class SweepStore extends Context.Service<
             write(sql`
               UPDATE acquirer_connections
               SET swept_until = greatest(swept_until, to_timestamp(${untilMs}::double precision / 1000))
+              WHERE id = ${connectionId}::uuid`)
+          ),
+        metForeign: (connectionId, count) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections SET foreign_entries = ${count}::integer, foreign_at = now()
               WHERE id = ${connectionId}::uuid`)
           ),
         deepAgainIn: (connectionId, inMs) =>

@@ -10,6 +10,7 @@
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { hasFormOfOurs } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -182,6 +183,7 @@ export class ExceptionResolution extends Context.Service<
         applyRule: Effect.fnUntraced(function* (id) {
           const exception = yield* store.lock(id)
           if (exception === undefined || exception.status !== "open" || exception.unallocated <= 0) return
+          if (isOfNobody(exception)) return
           switch (yield* store.ruleOf(exception.connectionId)) {
             case "hold":
               return
@@ -199,6 +201,10 @@ export class ExceptionResolution extends Context.Service<
     })
   )
 }
+
+/** Which connection of its client it is of, no mark of it says. The simulator has no key. */
+const isOfNobody = ({ chargeId, connectionId, pixKey }: StoredException): boolean =>
+  pixKey === null && chargeId === null && connectionId !== SIMULATOR_CONNECTION
 
 /** Another installation may have its charge, or this one had it before it was restored. */
 const isOfAnotherInstallation = ({ kind, txid }: StoredException): boolean =>

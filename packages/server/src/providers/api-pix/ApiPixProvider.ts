@@ -138,6 +138,7 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         pagedFrom(page, (of) => ({
           externalId: of.id,
           endToEndId: of.endToEndId,
+          key: of.key ?? null,
           amount: of.cents,
           status: of.status,
           reason: of.reason,
@@ -185,6 +186,7 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
           Effect.map(
             pagedFrom(page, (payout) => ({
               id: payout.id === undefined ? null : (idFromTxid(payout.id) ?? null),
+              key: payout.payerKey ?? null,
               endToEndId: payout.endToEndId ?? null,
               amount: payout.cents,
               progress: progressOfPayout(payout),

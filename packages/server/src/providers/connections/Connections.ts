@@ -18,6 +18,7 @@ import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { checkConnection, describeFailure } from "./ConnectionCheck.ts"
 import {
+  clientOf,
   type CredentialsInput,
   InvalidConnection,
   mergeCredentials,
@@ -95,7 +96,13 @@ export class Connections extends Context.Service<
         }
       ) {
         const { certificateExpiresAtMs, paysOut } = yield* Effect.scoped(openConnection(terms, acquirerTimeoutMs))
-        return { certificateExpiresAtMs, paysOut, sealedCredentials: sealCredentials(secrets, id, terms.credentials) }
+        const client = clientOf(terms.profile, terms.settings, terms.credentials)
+        return {
+          certificateExpiresAtMs,
+          client,
+          paysOut,
+          sealedCredentials: sealCredentials(secrets, id, terms.credentials)
+        }
       })
 
       /** Opens the stored connection for itself. */
