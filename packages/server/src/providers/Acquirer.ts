@@ -194,6 +194,8 @@ export interface Provider {
     readonly find: (endToEndId: string) => Effect.Effect<ReceivedPix | undefined, AcquirerUnclear>
     /** What arrived or was returned in a range, oldest first or not. */
     readonly list: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
+    /** Of what arrived in a range, the Pix that have a return, however late it came. */
+    readonly listReturned: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
   }
   readonly payouts?: {
     /** Accepts a payout, or finds the one that it accepted under this id before. */

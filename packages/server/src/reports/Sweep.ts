@@ -4,6 +4,8 @@
  * Guarantees:
  * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
  *   in 24 hours its last three days. Nothing before the connection's creation is read.
+ * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
+ *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most.
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
  * - A list that cannot be read delays no other list. A notification that fails, or an entry that cannot be read, delays none
@@ -135,6 +137,18 @@ export class Sweep extends Context.Service<
         if (problem !== undefined) return yield* problem
       })
 
+      /** What fails to be applied is read again the next day. */
+      const readReturns = Effect.fnUntraced(function* (due: DueSweep, { received }: Provider) {
+        let startMs = due.returnsFromMs
+        for (let slice = 0; slice < RETURN_SLICES && startMs !== null && received !== undefined; slice += 1) {
+          const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
+          const read = yield* pages(due, { fromMs: startMs, toMs }, received.listReturned, reports.received)
+          metrics.sweepFound(due.connectionId, read.effects)
+          startMs = toMs < due.nowMs ? toMs : null
+          yield* store.returnsRead(due.connectionId, startMs)
+        }
+      })
+
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
         const { connectionId, createdAtMs, isDeepDue, nowMs, sweptUntilMs } = due
         const provider = yield* acquirer.providerFor(connectionId)
@@ -145,6 +159,7 @@ export class Sweep extends Context.Service<
           )
         )
         const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
+        const returns = yield* Effect.result(readReturns(due, provider))
         if (isDeepDue) {
           yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
           yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
@@ -152,6 +167,7 @@ export class Sweep extends Context.Service<
         }
         yield* Effect.fromResult(recent)
         yield* Effect.fromResult(outcomes)
+        yield* Effect.fromResult(returns)
       })
 
       const sweepApart = (due: DueSweep) =>
@@ -201,6 +217,9 @@ const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
 const SLICE_MS = 6 * 60 * MINUTE_MS
+const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
+/** Of one sweep: those of 190 days take ten minutes. */
+const RETURN_SLICES = 4
 const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
 /** After a sweep of the last days that was not complete. */
 const DEEP_RETRY_MS = 10 * MINUTE_MS

@@ -163,6 +163,64 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect(
+    "OPR-162: a return that comes days after its payment is found without a callback, and its reading is resumed",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const clock = yield* Clock.Clock
+        let behindMs = 0
+        const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+        yield* sweepNow(bank)
+        const charges = yield* pendingCharges(bank, 2, 5000)
+        const pix = charges.map((charge, index) => {
+          behindMs = [5, 100][index]! * 24 * HOUR_MS
+          return payAll(bank, [charge])[0]!
+        })
+        behindMs = 0
+        for (const { endToEndId, txid } of pix) {
+          yield* notified({
+            _tag: "charge.paid",
+            connectionId: bank.connectionId,
+            txid: txid!,
+            endToEndId,
+            amount: 5000
+          })
+          bank.double.provider.receipts.takeBack(endToEndId, 5000)
+        }
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        // Once in 24 hours those of 90 days, in a sweep or two.
+        const age = (fields: string) =>
+          sql.unsafe(
+            `UPDATE acquirer_connections SET created_at = now() - interval '300 days', swept_until = now(),
+            deep_swept_at = now(), ${fields} WHERE id = $1::uuid`,
+            [bank.connectionId]
+          )
+        const readOn = Effect.flatMap(
+          sweepNow(bank),
+          () => sql`SELECT FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid AND returns_from IS NULL`
+        )
+        yield* age("returns_at = now() - interval '25 hours', far_returns_at = now()")
+        const before = listings(bank)
+        yield* sweepNow(bank)
+        // The rolling list, and the bound of the slices.
+        assert.strictEqual(listings(bank) - before, 5)
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        yield* until(readOn, ({ length }) => length === 1)
+        assert.strictEqual(yield* availableOf(bank.key), 5000)
+        assert.strictEqual((yield* retrieve(bank.key, charges[0]!.id)).body.status, "charged_back")
+        // It is not due again before a day has passed.
+        const rested = listings(bank)
+        yield* sweepNow(bank)
+        assert.strictEqual(listings(bank) - rested, 1)
+        // Once in 7 days those of 190 days.
+        yield* age("far_returns_at = now() - interval '8 days'")
+        yield* until(readOn, ({ length }) => length === 1)
+        assert.strictEqual(yield* availableOf(bank.key), 0)
+        yield* assertLedgerHolds
+      })
+  )
+
   it.effect("OPR-95, DSP-10: a payment whose settlement its return has claimed is not taken for known", () =>
     Effect.gen(function* () {
       const { known } = yield* ReportStore

@@ -30,6 +30,7 @@ import {
   type Progress,
   type Provider,
   providerIdOf,
+  type Range,
   type ReceivedPix,
   type ReportedReturn,
   type SentPayout
@@ -76,6 +77,13 @@ export const makeApiPixProvider = ({
       Effect.mapError(unclear)
     )
 
+  const listReceived = ({ fromMs, page, toMs }: Range, which: { readonly returned: boolean }) =>
+    client
+      .listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE }, which)
+      .pipe(Effect.map(pagedFrom(page, receivedFrom)), Effect.mapError(unclear), (call) =>
+        bounded(call, LIST_TIMEOUT_MS)
+      )
+
   return {
     emit: (of) =>
       of.method !== "pix"
@@ -113,12 +121,8 @@ export const makeApiPixProvider = ({
 
     received: {
       find: (endToEndId) => bounded(findPix(endToEndId)),
-      list: ({ fromMs, page, toMs }) =>
-        client
-          .listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE })
-          .pipe(Effect.map(pagedFrom(page, receivedFrom)), Effect.mapError(unclear), (call) =>
-            bounded(call, LIST_TIMEOUT_MS)
-          )
+      list: (range) => listReceived(range, { returned: false }),
+      listReturned: (range) => listReceived(range, { returned: true })
     },
 
     ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) }),

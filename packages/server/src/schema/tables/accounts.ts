@@ -38,6 +38,9 @@ export const accountTables = [
     check_result json,
     swept_until timestamptz, -- payments before it have been read from the provider
     deep_swept_at timestamptz, -- the last sweep of several days
+    returns_from timestamptz, -- where the reading of returned payments goes on; null: none is running
+    returns_at timestamptz, -- the last start of one
+    far_returns_at timestamptz, -- the last start of one of 190 days
     sweep_at timestamptz, -- the next sweep
     foreign_entries integer NOT NULL DEFAULT 0, -- of other keys of the client, in the last sweep that met one
     foreign_at timestamptz, -- when that was
