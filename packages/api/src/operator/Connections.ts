@@ -94,6 +94,10 @@ export const Connection = Schema.Struct({
     description: "Entries of other Pix keys of the client in the last sweep that met one. They are left alone."
   }),
   foreign_at: Schema.NullOr(Instant).annotateKey({ description: "When that was." }),
+  unreadable_entries: Schema.Int.annotateKey({
+    description: "Entries of its lists that could not be read: open exceptions of kind `unreadable`."
+  }),
+  unreadable_since: Schema.NullOr(Instant).annotateKey({ description: "When the oldest of them arrived." }),
   checked_at: Schema.NullOr(Instant),
   created_at: Instant
 }).annotate({ identifier: "Connection" })
@@ -143,7 +147,7 @@ export const ConnectionCheck = Schema.Struct({
   ok: Schema.Boolean,
   steps: Schema.Array(
     Schema.Struct({
-      step: Schema.Literals(["certificate", "token", "scopes", "clock", "pix_key", "webhook"]),
+      step: Schema.Literals(["certificate", "token", "scopes", "clock", "pix_key", "webhook", "answers"]),
       ok: Schema.Boolean,
       detail: Schema.String.annotateKey({ description: "What was found, in plain words." })
     })

@@ -72,6 +72,14 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
                       </>
                     )
                   ],
+                  [
+                    text.unreadable,
+                    connection.unreadable_since && (
+                      <>
+                        {connection.unreadable_entries}, <Time of={connection.unreadable_since} />
+                      </>
+                    )
+                  ],
                   [text.baseUrl, connection.settings.base_url],
                   [text.tokenUrl, connection.settings.token_url],
                   [fields.created, <Time of={connection.created_at} key="created" />]

@@ -177,9 +177,16 @@ export interface Range {
 
 export interface Paged<A> {
   readonly items: ReadonlyArray<A>
-  /** The number of entries that the provider sent in an unknown form. */
-  readonly unreadable: number
+  /** Those that the provider sent in an unknown form. */
+  readonly unreadable: ReadonlyArray<UnreadableEntry>
   readonly hasMore: boolean
+}
+
+/** An entry whose core cannot be read. */
+export interface UnreadableEntry {
+  /** What arrived: JSON of at most 4 KiB. */
+  readonly text: string
+  readonly reason: string
 }
 
 /** What one connection can do. Absent: the provider does not offer it. */

@@ -8,8 +8,8 @@
  *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most.
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
- * - A list that cannot be read delays no other list. A notification that fails, or an entry that cannot be read, delays none
- *   after it: the sweep is repeated, and meanwhile the others are applied.
+ * - A list that cannot be read delays no other list. A notification that fails delays none after it: the sweep is
+ *   repeated, and meanwhile the others are applied. An entry that cannot be read is an exception, and the sweep completes.
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
@@ -22,6 +22,7 @@ import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
@@ -43,6 +44,7 @@ export class Sweep extends Context.Service<
       const reportStore = yield* ReportStore
       const reports = yield* Reports
       const acquirer = yield* Acquirer
+      const entries = yield* UnreadableEntries
       const metrics = yield* Metrics
 
       /** Every page of a list, one after the other. */
@@ -58,12 +60,7 @@ export class Sweep extends Context.Service<
           yield* store.extend(connectionId, LEASE_MS)
           const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
           applied = together(applied, yield* apply(connectionId, items))
-          if (unreadable > 0) {
-            applied = together(applied, { ...nothingApplied, failures: unreadable })
-            yield* Effect.annotateLogs(Effect.logWarning(`${unreadable} entries of a provider's list cannot be read`), {
-              connection_id: connectionId
-            })
-          }
+          yield* entries.raise(connectionId, unreadable)
           if (!hasMore) return applied
         }
       })
@@ -140,7 +137,8 @@ export class Sweep extends Context.Service<
       /** What fails to be applied is read again the next day. */
       const readReturns = Effect.fnUntraced(function* (due: DueSweep, { received }: Provider) {
         let startMs = due.returnsFromMs
-        for (let slice = 0; slice < RETURN_SLICES && startMs !== null && received !== undefined; slice += 1) {
+        if (received === undefined) return
+        for (let slice = 0; slice < RETURN_SLICES && startMs !== null; slice += 1) {
           const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
           const read = yield* pages(due, { fromMs: startMs, toMs }, received.listReturned, reports.received)
           metrics.sweepFound(due.connectionId, read.effects)

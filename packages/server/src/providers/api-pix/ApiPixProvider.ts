@@ -151,7 +151,7 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         }))
       ),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
-      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: 0, hasMore: false })),
+      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: [], hasMore: false })),
       Effect.mapError(unclear),
       (call) => bounded(call, LIST_TIMEOUT_MS)
     ),
@@ -213,7 +213,7 @@ const pagedFrom =
   <A, B>(page: number, from: (item: A) => B) =>
   (found: Page<A>): Paged<B> => ({
     items: found.items.map(from),
-    unreadable: found.unreadable.length,
+    unreadable: found.unreadable,
     hasMore: page + 1 < found.pages
   })
 

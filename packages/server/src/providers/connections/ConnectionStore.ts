@@ -31,7 +31,7 @@ export interface ConnectionSettings {
 
 /** What a check tried, and what it found. */
 export interface CheckStep {
-  readonly step: "certificate" | "token" | "scopes" | "clock" | "pix_key" | "webhook"
+  readonly step: "certificate" | "token" | "scopes" | "clock" | "pix_key" | "webhook" | "answers"
   readonly ok: boolean
   /** In plain words, without a secret. */
   readonly detail: string
@@ -59,6 +59,9 @@ export interface ConnectionRow {
   /** Entries of other keys in the last sweep that met one, and when. */
   readonly foreign_entries: number
   readonly foreign_at: Date | null
+  /** Entries that could not be read and wait for an operator, and since when. */
+  readonly unreadable_entries: number
+  readonly unreadable_since: Date | null
   readonly version: number
   readonly created_at: Date
 }
@@ -294,6 +297,11 @@ export class ConnectionStore extends Context.Service<
   )
 }
 
+const unreadable = (what: string) => `(
+  SELECT ${what} FROM acquirer_exceptions e
+  WHERE e.connection_id = acquirer_connections.id AND e.kind = 'unreadable' AND e.status = 'open')`
+
 const columns = `id, name, kind, profile, settings, pix_key, exception_rule, paused, payouts_paused, charges_paused,
   is_default, pays_out, certificate_expires_at, webhook_registered_at, checked_at, check_result,
-  foreign_entries, foreign_at, version, created_at`
+  foreign_entries, foreign_at, ${unreadable("count(*)::integer")} AS unreadable_entries,
+  ${unreadable("min(e.created_at)")} AS unreadable_since, version, created_at`

@@ -162,8 +162,9 @@ export class Connections extends Context.Service<
             Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
           )
           yield* keep(id, steps)
-          yield* store.checked(id, steps)
-          return steps
+          const all = [...steps, ...answersStep(row)]
+          yield* store.checked(id, all)
+          return all
         }),
 
         registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
@@ -194,5 +195,17 @@ export class Connections extends Context.Service<
 
 /** What the simulator's connection does not have. */
 const SIMULATOR_LACKS = ["settings", "pix_key", "paused", "payouts_paused", "charges_paused"] as const
+
+/** Only where an answer could not be read. */
+const answersStep = (row: ConnectionRow): ReadonlyArray<CheckStep> =>
+  row.unreadable_since === null
+    ? []
+    : [
+        {
+          step: "answers",
+          ok: false,
+          detail: `${row.unreadable_entries} entries of its lists could not be read since ${row.unreadable_since.toISOString()}. They are exceptions.`
+        }
+      ]
 
 const webhook = (ok: boolean, detail: string): ReadonlyArray<CheckStep> => [{ step: "webhook", ok, detail }]

@@ -228,6 +228,8 @@ const toConnection = Effect.fnUntraced(function* (registry: ConnectionRegistry["
     webhook_registered: row.webhook_registered_at !== null,
     foreign_entries: row.foreign_entries,
     foreign_at: row.foreign_at?.toISOString() ?? null,
+    unreadable_entries: row.unreadable_entries,
+    unreadable_since: row.unreadable_since?.toISOString() ?? null,
     checked_at: row.checked_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString()
   }
