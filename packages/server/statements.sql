@@ -2407,14 +2407,14 @@ FROM changed;
 
 -- payments/exceptions/ExceptionStore.ts findOne
 SELECT
-  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
   occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
 
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
-  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
   occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid
@@ -2422,7 +2422,7 @@ FOR UPDATE;
 
 -- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
-  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
   occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
@@ -2435,25 +2435,25 @@ WITH
     INSERT INTO
       acquirer_exceptions (
         id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-        occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+        received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
       )
     SELECT
       id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-      occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+      received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
     FROM
       (
         SELECT
           id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key,
-          payer::json AS payer, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at,
-          created_at
+          payer::json AS payer, received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by,
+          resolved_at, created_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[], $15::uuid[], $16::text[], $17::text[],
-            $18::text[], $19::text[], $20::timestamptz[], $21::timestamptz[]
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::text[],
+            $18::text[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[]
           ) AS t (
             id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-            occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+            received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
           )
       ) AS e
     ON CONFLICT (id) DO UPDATE
@@ -2471,7 +2471,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -4393,6 +4393,32 @@ RETURNING payout_id;
 SELECT payout_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
 WHERE payout_id = ANY ($1::uuid[]) AND due_at <= now();
+
+-- reports/Ownership.ts findHolders
+SELECT 'charge' AS kind, id::text AS name, connection_id
+FROM charges
+WHERE id = ANY ($2::uuid[]) AND connection_id = ANY ($1::uuid[])
+UNION ALL
+SELECT 'settlement', end_to_end_id, connection_id
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
+  AND connection_id = ANY ($1::uuid[])
+  AND charge_id IS NOT NULL
+UNION ALL
+SELECT 'payout', id::text, connection_id
+FROM payouts
+WHERE id = ANY ($4::uuid[]) AND connection_id = ANY ($1::uuid[]);
+
+-- reports/Ownership.ts findKeys
+SELECT k.connection_id AS id, k.pix_key
+FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
+WHERE k.client IN (SELECT client FROM connection_keys WHERE connection_id = $1::uuid)
+UNION ALL
+SELECT id, pix_key
+FROM acquirer_connections
+WHERE id = $1::uuid
+ORDER BY id;
 
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status

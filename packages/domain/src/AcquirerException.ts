@@ -9,7 +9,8 @@ import * as Schema from "effect/Schema"
  * - `unidentified_payment`: a payment to the key, without a txid;
  * - `unmatched_return`: a return of a payment that has not arrived, or of more than is left of it;
  * - `unmatched_dispute`: a dispute of a payment that is not a charge's;
- * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference.
+ * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference;
+ * - `unreadable`: an entry of a provider's list whose core cannot be read. It has no amount.
  */
 export const ExceptionKind = Schema.Literals([
   "wrong_amount",
@@ -19,7 +20,8 @@ export const ExceptionKind = Schema.Literals([
   "unidentified_payment",
   "unmatched_return",
   "unmatched_dispute",
-  "conflicting_settlement"
+  "conflicting_settlement",
+  "unreadable"
 ])
 export type ExceptionKind = typeof ExceptionKind.Type
 export const exceptionKinds = ExceptionKind.literals

@@ -23,5 +23,9 @@ export const idFromTxid = (txid: string): string | undefined => {
   return parts === null ? undefined : parts.slice(1).join("-").toLowerCase()
 }
 
+/** Whether a txid has the form of ours: the digits of a UUID of version 7. Another installation may have made it. */
+export const hasFormOfOurs = (txid: string): boolean => ours.test(txid)
+
+const ours = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/i
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const digits = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i

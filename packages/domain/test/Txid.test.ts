@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { idFromTxid, Txid, txidFromId } from "../src/Txid.ts"
+import { hasFormOfOurs, idFromTxid, Txid, txidFromId } from "../src/Txid.ts"
 
 const accepts = (value: unknown): boolean => Result.isSuccess(Schema.decodeUnknownResult(Txid)(value))
 const Uuid = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
@@ -18,6 +18,19 @@ describe("Txid", () => {
     assert.strictEqual(txidFromId("0198C0DE-1234-7abc-8def-0123456789AB"), "0198c0de12347abc8def0123456789ab")
     assert.throws(() => txidFromId("not a uuid"))
     assert.throws(() => txidFromId("0198c0de12347abc8def0123456789ab"))
+  })
+
+  it("a txid like ours is that of a UUID of version 7", () => {
+    assert.isTrue(hasFormOfOurs("0198c0de12347abc8def0123456789ab"))
+    assert.isTrue(hasFormOfOurs("0198C0DE12347ABCBDEF0123456789AB"))
+    for (const txid of [
+      "0198c0de12344abc8def0123456789ab",
+      "0198c0de12347abc7def0123456789ab",
+      "0198c0de12347abc8def0123456789a",
+      "0198c0de-1234-7abc-8def-0123456789ab",
+      ""
+    ])
+      assert.isFalse(hasFormOfOurs(txid), txid)
   })
 
   it("a foreign txid has no id", () => {

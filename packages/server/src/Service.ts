@@ -50,6 +50,8 @@ import { CallbackConnections } from "./reports/CallbackConnections.ts"
 import * as CallbackListener from "./http/callbacks/CallbackListener.ts"
 import { Callbacks } from "./reports/Callbacks.ts"
 import { Reports } from "./reports/Reports.ts"
+import { UnreadableEntries } from "./payments/exceptions/UnreadableEntries.ts"
+import { Ownership } from "./reports/Ownership.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
@@ -194,7 +196,15 @@ export const acquirer = ConnectedAcquirer.layer.pipe(
 /** What comes in from providers. */
 export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
   Layer.provideMerge(Reports.layer),
-  Layer.provideMerge(Layer.mergeAll(ReportStore.layer, SweepStore.layer, CallbackConnections.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Ownership.layer,
+      UnreadableEntries.layer,
+      ReportStore.layer,
+      SweepStore.layer,
+      CallbackConnections.layer
+    )
+  )
 )
 
 const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(

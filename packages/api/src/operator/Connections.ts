@@ -90,6 +90,14 @@ export const Connection = Schema.Struct({
   problem: Schema.NullOr(Schema.String).annotateKey({ description: "Why it cannot be opened." }),
   certificate_expires_at: Schema.NullOr(Instant),
   webhook_registered: Schema.Boolean,
+  foreign_entries: Schema.Int.annotateKey({
+    description: "Entries of other Pix keys of the client in the last sweep that met one. They are left alone."
+  }),
+  foreign_at: Schema.NullOr(Instant).annotateKey({ description: "When that was." }),
+  unreadable_entries: Schema.Int.annotateKey({
+    description: "Entries of its lists that could not be read: open exceptions of kind `unreadable`."
+  }),
+  unreadable_since: Schema.NullOr(Instant).annotateKey({ description: "When the oldest of them arrived." }),
   checked_at: Schema.NullOr(Instant),
   created_at: Instant
 }).annotate({ identifier: "Connection" })
@@ -139,7 +147,7 @@ export const ConnectionCheck = Schema.Struct({
   ok: Schema.Boolean,
   steps: Schema.Array(
     Schema.Struct({
-      step: Schema.Literals(["certificate", "token", "scopes", "clock", "pix_key", "webhook"]),
+      step: Schema.Literals(["certificate", "token", "scopes", "clock", "pix_key", "webhook", "answers"]),
       ok: Schema.Boolean,
       detail: Schema.String.annotateKey({ description: "What was found, in plain words." })
     })
@@ -174,7 +182,7 @@ export class ConnectionActionsGroup extends HttpApiGroup.make("connectionActions
     HttpApiEndpoint.post("create", "/", {
       payload: CreateConnection,
       success: [Connection.pipe(HttpApiSchema.status(201)), waiting],
-      error: ValidationError
+      error: [InvalidState, ValidationError]
     })
       .annotate(Access, admins)
       .annotate(OpenApi.Summary, "Connect to a provider")
@@ -186,7 +194,7 @@ export class ConnectionActionsGroup extends HttpApiGroup.make("connectionActions
       params: byId,
       payload: UpdateConnection,
       success: [Connection, waiting],
-      error: [NotFound, ValidationError]
+      error: [NotFound, InvalidState, ValidationError]
     })
       .annotate(Access, admins)
       .annotate(OpenApi.Summary, "Change, pause or resume a connection, or rotate its credentials")

@@ -43,6 +43,9 @@ export const AcquirerException = Schema.Struct({
       document: Schema.NullOr(Schema.String.annotate(personal("document")))
     })
   ).annotateKey({ description: "As far as the provider discloses it." }),
+  received: Schema.NullOr(Schema.String.annotate(personal("text"))).annotateKey({
+    description: "What arrived, where it cannot be read: JSON, cut off after 4 KiB."
+  }),
   occurred_at: Instant,
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
@@ -50,7 +53,9 @@ export const AcquirerException = Schema.Struct({
     description: "How it was resolved. `return` of an open exception: the provider is asked."
   }),
   reason: Schema.NullOr(Schema.String),
-  failure_reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why the last return failed." }),
+  failure_reason: Schema.NullOr(Schema.String).annotateKey({
+    description: "Why the last return failed, or why it cannot be read."
+  }),
   resolved_by: Schema.NullOr(Schema.String).annotateKey({
     description: "An operator, `rule`, `provider` (it returned the money) or `payment` (it arrived after its return)."
   }),

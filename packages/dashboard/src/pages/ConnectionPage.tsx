@@ -64,6 +64,22 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
                   ],
                   [text.webhook, connection.webhook_registered ? text.registered : text.notRegistered],
                   [text.checked, connection.checked_at && <Time of={connection.checked_at} />],
+                  [
+                    text.foreign,
+                    connection.foreign_at && (
+                      <>
+                        {connection.foreign_entries}, <Time of={connection.foreign_at} />
+                      </>
+                    )
+                  ],
+                  [
+                    text.unreadable,
+                    connection.unreadable_since && (
+                      <>
+                        {connection.unreadable_entries}, <Time of={connection.unreadable_since} />
+                      </>
+                    )
+                  ],
                   [text.baseUrl, connection.settings.base_url],
                   [text.tokenUrl, connection.settings.token_url],
                   [fields.created, <Time of={connection.created_at} key="created" />]

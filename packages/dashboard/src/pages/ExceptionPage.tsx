@@ -41,6 +41,7 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [fields.pixKey, exception.pix_key],
                   [fields.endToEndId, exception.end_to_end_id && <code>{exception.end_to_end_id}</code>],
                   [text.txid, exception.txid && <code>{exception.txid}</code>],
+                  [text.received, exception.received && <code>{exception.received}</code>],
                   [fields.charge, exception.charge_id && <IdLink id={exception.charge_id} to="charges" />],
                   [fields.account, exception.account_id && <IdLink id={exception.account_id} to="accounts" />],
                   [text.connection, <IdLink id={exception.connection_id} to="connections" key="connection" />]

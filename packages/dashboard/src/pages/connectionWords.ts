@@ -24,6 +24,8 @@ export const connectionWords = inBoth({
     notRegistered: "not registered",
     problem: "Problem",
     checked: "Last check",
+    foreign: "Entries of other keys",
+    unreadable: "Entries not read",
     baseUrl: "URL of the API",
     tokenUrl: "URL of the tokens",
     create: "Connect a provider",
@@ -50,7 +52,8 @@ export const connectionWords = inBoth({
       scopes: "Scopes",
       clock: "Clock",
       pix_key: "Pix key",
-      webhook: "Webhook"
+      webhook: "Webhook",
+      answers: "Answers"
     },
     works: "works",
     fails: "fails",
@@ -84,6 +87,8 @@ export const connectionWords = inBoth({
     notRegistered: "não registrado",
     problem: "Problema",
     checked: "Última verificação",
+    foreign: "Lançamentos de outras chaves",
+    unreadable: "Lançamentos não lidos",
     baseUrl: "URL da API",
     tokenUrl: "URL dos tokens",
     create: "Conectar uma instituição",
@@ -110,7 +115,8 @@ export const connectionWords = inBoth({
       scopes: "Escopos",
       clock: "Relógio",
       pix_key: "Chave Pix",
-      webhook: "Webhook"
+      webhook: "Webhook",
+      answers: "Respostas"
     },
     works: "funciona",
     fails: "falha",

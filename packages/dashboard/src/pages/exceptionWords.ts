@@ -10,7 +10,8 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unidentified_payment: "payment to the key",
   unmatched_return: "return without a payment",
   unmatched_dispute: "dispute without a payment",
-  conflicting_settlement: "same payment, another amount"
+  conflicting_settlement: "same payment, another amount",
+  unreadable: "cannot be read"
 }
 
 const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
@@ -21,7 +22,8 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unidentified_payment: "pagamento direto à chave",
   unmatched_return: "devolução sem pagamento",
   unmatched_dispute: "contestação sem pagamento",
-  conflicting_settlement: "mesmo pagamento, outro valor"
+  conflicting_settlement: "mesmo pagamento, outro valor",
+  unreadable: "não pôde ser lida"
 }
 
 const actionsInEnglish: Readonly<Record<ExceptionAction, string>> = {
@@ -51,6 +53,7 @@ export const exceptionWords = inBoth({
     resolvedBy: "Decided by",
     action: "Decision",
     txid: "Txid",
+    received: "As it arrived",
     waits: "Somebody must decide: return the money, accept it for a charge, or dismiss the exception.",
     isReturning: "The provider is asked to return the money. The exception stays open until it confirms.",
     return: "Return",
@@ -78,6 +81,7 @@ export const exceptionWords = inBoth({
     resolvedBy: "Decidida por",
     action: "Decisão",
     txid: "Txid",
+    received: "Como chegou",
     waits: "Alguém precisa decidir: devolver o dinheiro, aceitá-lo para uma cobrança ou descartar a divergência.",
     isReturning: "A devolução foi pedida à instituição. A divergência fica aberta até a confirmação.",
     return: "Devolver",

@@ -133,6 +133,8 @@ export type PayoutProgress =
 export interface SentPayout {
   /** The payout's id; null where the provider's id is not one of ours. */
   readonly id: string | null
+  /** The key that paid; null where the provider does not name it. */
+  readonly key: string | null
   readonly endToEndId: string | null
   /** Cents. */
   readonly amount: number
@@ -145,6 +147,8 @@ export interface SentPayout {
 export interface ReportedDispute {
   readonly externalId: string
   readonly endToEndId: string
+  /** The key that was paid; null where the provider does not name it. */
+  readonly key: string | null
   /** Cents. */
   readonly amount: number
   readonly status: "open" | "under_review" | "won" | "lost"
@@ -173,9 +177,16 @@ export interface Range {
 
 export interface Paged<A> {
   readonly items: ReadonlyArray<A>
-  /** The number of entries that the provider sent in an unknown form. */
-  readonly unreadable: number
+  /** Those that the provider sent in an unknown form. */
+  readonly unreadable: ReadonlyArray<UnreadableEntry>
   readonly hasMore: boolean
+}
+
+/** An entry whose core cannot be read. */
+export interface UnreadableEntry {
+  /** What arrived: JSON of at most 4 KiB. */
+  readonly text: string
+  readonly reason: string
 }
 
 /** What one connection can do. Absent: the provider does not offer it. */
@@ -190,6 +201,8 @@ export interface Provider {
     readonly find: (endToEndId: string) => Effect.Effect<ReceivedPix | undefined, AcquirerUnclear>
     /** What arrived or was returned in a range, oldest first or not. */
     readonly list: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
+    /** Of what arrived in a range, the Pix that have a return, however late it came. */
+    readonly listReturned: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
   }
   readonly payouts?: {
     /** Accepts a payout, or finds the one that it accepted under this id before. */
@@ -205,10 +218,18 @@ export interface Provider {
 }
 
 /** The provider refused, and would refuse again. */
-export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {}
+export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 /** No answer, or an ambiguous one: the request may have been executed. It is never treated as a refusal (CHG-4, PAY-6). */
-export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {}
+export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 export class Acquirer extends Context.Service<
   Acquirer,

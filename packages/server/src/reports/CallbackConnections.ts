@@ -1,5 +1,5 @@
 /**
- * The connections of this process as its callbacks need them: what authenticates a sender, and the key that must be paid.
+ * The connections of this process as its callbacks need them: what authenticates a sender.
  *
  * Guarantees:
  * - A new connection or secret is known to every process within seconds, and at once where `refreshOnMiss` is awaited.
@@ -26,8 +26,6 @@ import { makeSharedRun } from "./SharedRun.ts"
 export interface CallbackConnection extends Credential {
   readonly id: string
   readonly profile: Profile
-  /** The receiving Pix key. */
-  readonly pixKey: string
 }
 
 export class CallbackConnections extends Context.Service<
@@ -94,11 +92,10 @@ export class CallbackConnections extends Context.Service<
         find: (id) => {
           const known = registry.find(id)?.row
           const profile = known === undefined ? undefined : profileOf(known.profile)
-          if (known === undefined || profile === undefined || known.pix_key === null) return undefined
+          if (known === undefined || profile === undefined) return undefined
           return {
             id,
             profile,
-            pixKey: known.pix_key,
             secretHash: rows.get(id)?.secretHash,
             isMutualTls: rows.get(id)?.isMutualTls ?? false,
             addresses: profile.callbackAddresses

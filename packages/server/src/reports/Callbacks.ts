@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep.
- * - The key of a payment must be the connection's, in the callback and at the provider.
+ * - A payment that is not the connection's is left alone, by what the callback and the provider say of it (`Ownership.ts`).
  * - Payments are applied in chunks as the provider confirms them. What a repeated callback finds applied is not asked again.
  * - Every result but `unavailable` comes after the commit of what follows from it.
  * - The provider is not asked for payments that were applied, nor more than `MOST_MISSES` times a minute for payments that
@@ -20,6 +20,7 @@ import { Acquirer, AcquirerUnclear, type ReceivedPix } from "../providers/Acquir
 import type { CallbackResult } from "../base/observability/Metrics.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { CallbackConnection } from "./CallbackConnections.ts"
+import { Ownership } from "./Ownership.ts"
 import { Reports } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 
@@ -36,9 +37,10 @@ export class Callbacks extends Context.Service<
       const acquirer = yield* Acquirer
       const store = yield* ReportStore
       const reports = yield* Reports
+      const ownership = yield* Ownership
       const misses = makeMisses()
 
-      /** The Pix of a fact; undefined for one of another key. */
+      /** The Pix of a fact. */
       const ask = Effect.fnUntraced(function* (connection: CallbackConnection, fact: PixReceived) {
         const { received } = yield* acquirer.providerFor(connection.id)
         if (received === undefined) return yield* new AcquirerUnclear({ reason: "the provider lists no payments" })
@@ -51,7 +53,7 @@ export class Callbacks extends Context.Service<
           misses.add(connection.id, nowMs)
           return yield* new AcquirerUnclear({ reason: "the provider has no such payment" })
         }
-        return isForeign(connection, pix.key) ? undefined : withPayer(pix, fact)
+        return withPayer(pix, fact)
       })
 
       /** Payments that were not applied before, each once. */
@@ -71,7 +73,12 @@ export class Callbacks extends Context.Service<
         facts: ReadonlyArray<HookFact>
       ): Effect.fn.Return<CallbackResult, Unavailable> {
         const payments = facts.filter((fact) => fact._tag === "PixReceived")
-        const own = payments.filter(({ key }) => !isForeign(connection, key ?? null))
+        const named = payments.filter(({ key }) => key !== undefined)
+        const isOwn = new Set(
+          yield* ownership.own(connection.id, named, ({ key, ...fact }) => ({ ...fact, key: key ?? null }))
+        )
+        // Whose a payment without a key is, its provider may know.
+        const own = payments.filter((fact) => fact.key === undefined || isOwn.has(fact))
         const asked = own.length === 0 ? [] : yield* newPayments(connection.id, own)
         let unanswered = 0
         let failed = 0
@@ -79,15 +86,20 @@ export class Callbacks extends Context.Service<
         // What a chunk confirms is committed before the next one is asked: a repeated callback goes on after it.
         for (let start = 0; start < asked.length; start += CHUNK) {
           const chunk = asked.slice(start, start + CHUNK)
-          const answers = yield* Effect.forEach(chunk, (fact) => Effect.option(ask(connection, fact)), {
-            concurrency: ASKED_AT_ONCE
-          })
+          const answers = yield* Effect.forEach(
+            chunk,
+            (fact) =>
+              ask(connection, fact).pipe(
+                Effect.tapError(({ reason }) => logFailure(connection, reason)),
+                Effect.option
+              ),
+            { concurrency: ASKED_AT_ONCE }
+          )
           const answered = answers.flatMap((answer) => (answer._tag === "Some" ? [answer.value] : []))
-          const found = answered.filter((pix) => pix !== undefined)
-          const { failures } = yield* reports.received(connection.id, found)
+          const applied = yield* reports.received(connection.id, answered)
           unanswered += chunk.length - answered.length
-          foreign += answered.length - found.length
-          failed += failures
+          foreign += applied.foreign
+          failed += applied.failures
         }
         const payouts = facts.filter((fact) => fact._tag === "PayoutChanged")
         if (payouts.length > 0) {
@@ -107,11 +119,11 @@ export class Callbacks extends Context.Service<
           if (Result.isFailure(decoded)) return Effect.succeed<CallbackResult>("unknown")
           if (decoded.success._tag === "Check") return Effect.succeed<CallbackResult>("check")
           return apply(connection, decoded.success.facts).pipe(
-            Effect.catchTag("Unavailable", () => Effect.succeed<CallbackResult>("unavailable")),
             Effect.timeoutOrElse({
               duration: TIMEOUT_MS,
-              orElse: () => Effect.succeed<CallbackResult>("unavailable")
-            })
+              orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
+            }),
+            Effect.catch(({ reason }) => Effect.as(logFailure(connection, reason), "unavailable" as const))
           )
         })
       })
@@ -121,8 +133,8 @@ export class Callbacks extends Context.Service<
 
 type PixReceived = Extract<HookFact, { readonly _tag: "PixReceived" }>
 
-const isForeign = ({ pixKey }: CallbackConnection, key: string | null): boolean =>
-  key !== null && key.toLowerCase() !== pixKey.toLowerCase()
+const logFailure = ({ id }: CallbackConnection, reason: string) =>
+  Effect.annotateLogs(Effect.logWarning(`a callback could not be applied: ${reason}`), { connection_id: id })
 
 const paymentOf = (connectionId: string, endToEndId: string) =>
   ({ _tag: "charge.paid", connectionId, txid: "", endToEndId }) as const

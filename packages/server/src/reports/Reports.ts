@@ -2,6 +2,7 @@
  * Applies what a provider reports, by webhook or in the pages of a sweep, as notifications.
  *
  * Guarantees:
+ * - What is not the connection's is left alone, and counted (`Ownership.ts`).
  * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page.
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page.
@@ -21,6 +22,7 @@ import {
   notificationsOfPix,
   orderIdOf
 } from "./ProviderReports.ts"
+import { type Marks, Ownership } from "./Ownership.ts"
 import { type Facts, type Known, ReportStore } from "./ReportStore.ts"
 
 export interface Applied {
@@ -28,12 +30,15 @@ export interface Applied {
   readonly effects: number
   /** Notifications that failed and have to be applied again. */
   readonly failures: number
+  /** Entries that are not the connection's. */
+  readonly foreign: number
 }
 
-export const nothingApplied: Applied = { effects: 0, failures: 0 }
+export const nothingApplied: Applied = { effects: 0, failures: 0, foreign: 0 }
 export const together = (a: Applied, b: Applied): Applied => ({
   effects: a.effects + b.effects,
-  failures: a.failures + b.failures
+  failures: a.failures + b.failures,
+  foreign: a.foreign + b.foreign
 })
 
 type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
@@ -51,17 +56,18 @@ export class Reports extends Context.Service<
     Effect.gen(function* () {
       const store = yield* ReportStore
       const notifications = yield* AcquirerNotifications
+      const ownership = yield* Ownership
 
       const applyOne = (notification: AcquirerNotification): Effect.Effect<Applied> =>
         Effect.matchCauseEffect(notifications.receive(notification), {
-          onSuccess: (outcome) => Effect.succeed({ effects: isEffect(outcome) ? 1 : 0, failures: 0 }),
+          onSuccess: (outcome) => Effect.succeed({ ...nothingApplied, effects: isEffect(outcome) ? 1 : 0 }),
           onFailure: (cause) =>
             Effect.as(
               Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {
                 connection_id: notification.connectionId,
                 notification: notification._tag
               }),
-              { effects: 0, failures: 1 }
+              { ...nothingApplied, failures: 1 }
             )
         })
 
@@ -108,48 +114,77 @@ export class Reports extends Context.Service<
         return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
       })
 
+      /** Applies those that are the connection's, and counts the others. */
+      const applyOwn = Effect.fnUntraced(function* <A>(
+        connectionId: string,
+        page: ReadonlyArray<A>,
+        marksOf: (item: A) => Marks,
+        apply: (own: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+      ) {
+        const own = yield* ownership.own(connectionId, page, marksOf)
+        return together(yield* apply(own), { ...nothingApplied, foreign: page.length - own.length })
+      })
+
       return Reports.of({
         received: (connectionId, page) =>
-          applyPage(
+          applyOwn(
             connectionId,
             page,
-            ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
-            (pix, { orders }) => notificationsOfPix(connectionId, pix, (id) => orders.has(id))
+            (pix) => pix,
+            (own) =>
+              applyPage(
+                connectionId,
+                own,
+                ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
+                (pix, { orders }) => notificationsOfPix(connectionId, pix, (id) => orders.has(id))
+              )
           ),
 
         payouts: (connectionId, page) =>
-          applyPage(
+          applyOwn(
             connectionId,
             page,
-            ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-            (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
+            ({ id, key }) => ({ payoutId: id, key }),
+            (own) =>
+              applyPage(
+                connectionId,
+                own,
+                ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
+                (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
+              )
           ),
 
-        disputes: Effect.fnUntraced(function* (connectionId, page) {
-          const opened = yield* applyPage(
+        disputes: (connectionId, page) =>
+          applyOwn(
             connectionId,
             page,
-            () => ({ orderIds: [], payoutIds: [] }),
-            (of) => [disputeOpened(connectionId, of)]
+            ({ endToEndId, key }) => ({ endToEndId, key }),
+            Effect.fnUntraced(function* (own) {
+              const opened = yield* applyPage(
+                connectionId,
+                own,
+                () => ({ orderIds: [], payoutIds: [] }),
+                (of) => [disputeOpened(connectionId, of)]
+              )
+              const decided = own.filter(({ status }) => status === "won" || status === "lost")
+              const ours = yield* store.disputes(
+                connectionId,
+                decided.map(({ externalId }) => externalId)
+              )
+              const outcomes = yield* applyPage(
+                connectionId,
+                decided,
+                () => ({ orderIds: [], payoutIds: [] }),
+                (of) => {
+                  const dispute = ours.get(of.externalId)
+                  if (dispute === undefined || dispute.status === of.status) return []
+                  const outcome = disputeDecided(connectionId, dispute.id, of)
+                  return outcome === undefined ? [] : [outcome]
+                }
+              )
+              return together(opened, outcomes)
+            })
           )
-          const decided = page.filter(({ status }) => status === "won" || status === "lost")
-          const ours = yield* store.disputes(
-            connectionId,
-            decided.map(({ externalId }) => externalId)
-          )
-          const outcomes = yield* applyPage(
-            connectionId,
-            decided,
-            () => ({ orderIds: [], payoutIds: [] }),
-            (of) => {
-              const dispute = ours.get(of.externalId)
-              if (dispute === undefined || dispute.status === of.status) return []
-              const outcome = disputeDecided(connectionId, dispute.id, of)
-              return outcome === undefined ? [] : [outcome]
-            }
-          )
-          return together(opened, outcomes)
-        })
       })
     })
   )

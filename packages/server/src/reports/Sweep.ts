@@ -4,10 +4,12 @@
  * Guarantees:
  * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
  *   in 24 hours its last three days. Nothing before the connection's creation is read.
+ * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
+ *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most.
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
- * - A list that cannot be read delays no other list. A notification that fails, or an entry that cannot be read, delays none
- *   after it: the sweep is repeated, and meanwhile the others are applied.
+ * - A list that cannot be read delays no other list. A notification that fails delays none after it: the sweep is
+ *   repeated, and meanwhile the others are applied. An entry that cannot be read is an exception, and the sweep completes.
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
@@ -20,6 +22,7 @@ import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
@@ -41,6 +44,7 @@ export class Sweep extends Context.Service<
       const reportStore = yield* ReportStore
       const reports = yield* Reports
       const acquirer = yield* Acquirer
+      const entries = yield* UnreadableEntries
       const metrics = yield* Metrics
 
       /** Every page of a list, one after the other. */
@@ -56,23 +60,25 @@ export class Sweep extends Context.Service<
           yield* store.extend(connectionId, LEASE_MS)
           const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
           applied = together(applied, yield* apply(connectionId, items))
-          if (unreadable > 0) {
-            applied = together(applied, { effects: 0, failures: unreadable })
-            yield* Effect.annotateLogs(Effect.logWarning(`${unreadable} entries of a provider's list cannot be read`), {
-              connection_id: connectionId
-            })
-          }
+          yield* entries.raise(connectionId, unreadable)
           if (!hasMore) return applied
         }
       })
 
       /** The lists that the provider has, each read and applied for a range. */
-      const listsOf = (due: DueSweep, { disputes, payouts, received }: Provider): ReadonlyArray<ReadList> => {
+      const listsOf = (
+        due: DueSweep,
+        { disputes, payouts, received }: Provider,
+        met: { foreign: number }
+      ): ReadonlyArray<ReadList> => {
         const read =
           <A>(list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>, apply: Apply<A>): ReadList =>
           (range) =>
-            Effect.tap(pages(due, range, list, apply), ({ effects }) =>
-              Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
+            Effect.tap(pages(due, range, list, apply), ({ effects, foreign }) =>
+              Effect.sync(() => {
+                met.foreign += foreign
+                metrics.sweepFound(due.connectionId, effects)
+              })
             )
         return [
           ...(received === undefined ? [] : [read(received.list, reports.received)]),
@@ -100,7 +106,8 @@ export class Sweep extends Context.Service<
         { fromMs, toMs }: TimeRange,
         onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
       ) {
-        let lists = listsOf(due, provider)
+        const met = { foreign: 0 }
+        let lists = listsOf(due, provider, met)
         let problem: AcquirerUnclear | undefined
         let startMs = fromMs
         while (true) {
@@ -123,7 +130,21 @@ export class Sweep extends Context.Service<
           lists = readable
           startMs = slice.toMs
         }
+        if (met.foreign > 0) yield* store.metForeign(due.connectionId, met.foreign)
         if (problem !== undefined) return yield* problem
+      })
+
+      /** What fails to be applied is read again the next day. */
+      const readReturns = Effect.fnUntraced(function* (due: DueSweep, { received }: Provider) {
+        let startMs = due.returnsFromMs
+        if (received === undefined) return
+        for (let slice = 0; slice < RETURN_SLICES && startMs !== null; slice += 1) {
+          const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
+          const read = yield* pages(due, { fromMs: startMs, toMs }, received.listReturned, reports.received)
+          metrics.sweepFound(due.connectionId, read.effects)
+          startMs = toMs < due.nowMs ? toMs : null
+          yield* store.returnsRead(due.connectionId, startMs)
+        }
       })
 
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
@@ -136,6 +157,7 @@ export class Sweep extends Context.Service<
           )
         )
         const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
+        const returns = yield* Effect.result(readReturns(due, provider))
         if (isDeepDue) {
           yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
           yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
@@ -143,6 +165,7 @@ export class Sweep extends Context.Service<
         }
         yield* Effect.fromResult(recent)
         yield* Effect.fromResult(outcomes)
+        yield* Effect.fromResult(returns)
       })
 
       const sweepApart = (due: DueSweep) =>
@@ -192,6 +215,9 @@ const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
 const SLICE_MS = 6 * 60 * MINUTE_MS
+const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
+/** Of one sweep: those of 190 days take ten minutes. */
+const RETURN_SLICES = 4
 const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
 /** After a sweep of the last days that was not complete. */
 const DEEP_RETRY_MS = 10 * MINUTE_MS

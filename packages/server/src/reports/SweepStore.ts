@@ -4,6 +4,8 @@
  * Guarantees:
  * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
  * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
+ * - The reading of payments that have a return, of 90 days once in 24 hours and of 190 days once in 7 days, is resumed where it
+ *   was left. Of a connection younger than three days, the sweeps read all.
  * - Times are the database's: a process whose clock is wrong leaves nothing out.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
@@ -23,6 +25,8 @@ export interface DueSweep {
   readonly sweptUntilMs: number | null
   /** Whether the last days are due to be swept again. */
   readonly isDeepDue: boolean
+  /** Where the reading of payments that have a return goes on; null where none is due. */
+  readonly returnsFromMs: number | null
 }
 
 export class SweepStore extends Context.Service<
@@ -36,6 +40,10 @@ export class SweepStore extends Context.Service<
     readonly swept: (connectionId: string, untilMs: number) => Effect.Effect<void, Unavailable>
     /** Stores when the last days are due again. */
     readonly deepAgainIn: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+    /** Stores the number of entries that are not the connection's. */
+    readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
+    /** Stores where the reading of payments that have a return goes on; null at its end. */
+    readonly returnsRead: (connectionId: string, untilMs: number | null) => Effect.Effect<void, Unavailable>
     /** Ends the lease: the connection is due again after a time. */
     readonly release: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
   }
@@ -59,13 +67,21 @@ export class SweepStore extends Context.Service<
               sql<DueRow>`
                 UPDATE acquirer_connections
                 SET due_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
-                  swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END
+                  swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END,
+                  returns_from = CASE
+                    WHEN created_at > now() - interval '3 days' THEN NULL
+                    WHEN returns_from IS NOT NULL THEN returns_from
+                    WHEN (far_returns_at <= now() - interval '7 days') IS NOT FALSE THEN greatest(created_at, now() - interval '190 days')
+                    WHEN (returns_at <= now() - interval '24 hours') IS NOT FALSE THEN greatest(created_at, now() - interval '90 days')
+                  END,
+                  returns_at = CASE WHEN returns_from IS NULL AND ((returns_at <= now() - interval '24 hours') IS NOT FALSE OR (far_returns_at <= now() - interval '7 days') IS NOT FALSE) THEN now() ELSE returns_at END,
+                  far_returns_at = CASE WHEN returns_from IS NULL AND (far_returns_at <= now() - interval '7 days') IS NOT FALSE THEN now() ELSE far_returns_at END
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
                   WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now())
                   ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
                 )
-                RETURNING id, now() AS now, created_at, swept_until,
+                RETURNING id, now() AS now, created_at, swept_until, returns_from,
                   (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE
                     AS is_deep_due`,
               (found) =>
@@ -74,7 +90,8 @@ export class SweepStore extends Context.Service<
                   nowMs: row.now.getTime(),
                   createdAtMs: row.created_at.getTime(),
                   sweptUntilMs: row.swept_until?.getTime() ?? null,
-                  isDeepDue: row.is_deep_due
+                  isDeepDue: row.is_deep_due,
+                  returnsFromMs: row.returns_from?.getTime() ?? null
                 }))
             )
           ),
@@ -85,6 +102,18 @@ export class SweepStore extends Context.Service<
             write(sql`
               UPDATE acquirer_connections
               SET swept_until = greatest(swept_until, to_timestamp(${untilMs}::double precision / 1000))
+              WHERE id = ${connectionId}::uuid`)
+          ),
+        metForeign: (connectionId, count) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections SET foreign_entries = ${count}::integer, foreign_at = now()
+              WHERE id = ${connectionId}::uuid`)
+          ),
+        returnsRead: (connectionId, untilMs) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections SET returns_from = to_timestamp(${untilMs}::double precision / 1000)
               WHERE id = ${connectionId}::uuid`)
           ),
         deepAgainIn: (connectionId, inMs) =>
@@ -105,6 +134,7 @@ interface DueRow {
   readonly created_at: Date
   readonly swept_until: Date | null
   readonly is_deep_due: boolean
+  readonly returns_from: Date | null
 }
 
 /** Between two sweeps of the last days. */

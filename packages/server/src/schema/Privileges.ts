@@ -61,6 +61,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   acquirer_orders: update,
   early_reversals: ["SELECT", "INSERT", "DELETE"],
   acquirer_connections: update,
+  connection_keys: append,
   acquirer_exceptions: update,
   refunds: update,
   dispute_files: append,

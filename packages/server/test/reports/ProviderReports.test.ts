@@ -35,6 +35,7 @@ const tagsOf = (returns: ReadonlyArray<ReportedReturn>) =>
 
 const payout: SentPayout = {
   id: PAYOUT,
+  key: null,
   endToEndId: pix.endToEndId,
   amount: 500,
   progress: { _tag: "Completed", endToEndId: undefined },

@@ -1,9 +1,11 @@
 /** Sweeps, with every callback lost. */
 import { assert, layer } from "@effect/vitest"
+import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ReportStore } from "../../src/reports/ReportStore.ts"
 import { Sweep } from "../../src/reports/Sweep.ts"
@@ -17,7 +19,7 @@ import {
   sweepNow
 } from "../support/ConnectedBank.ts"
 import { created, retrieve, until } from "../support/ChargeRequests.ts"
-import { newPix, notified } from "../support/Exceptions.ts"
+import { type Exception, newPix, notified, resolved } from "../support/Exceptions.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -162,6 +164,64 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect(
+    "OPR-162: a return that comes days after its payment is found without a callback, and its reading is resumed",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const clock = yield* Clock.Clock
+        let behindMs = 0
+        const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+        yield* sweepNow(bank)
+        const charges = yield* pendingCharges(bank, 2, 5000)
+        const pix = charges.map((charge, index) => {
+          behindMs = [5, 100][index]! * 24 * HOUR_MS
+          return payAll(bank, [charge])[0]!
+        })
+        behindMs = 0
+        for (const { endToEndId, txid } of pix) {
+          yield* notified({
+            _tag: "charge.paid",
+            connectionId: bank.connectionId,
+            txid: txid!,
+            endToEndId,
+            amount: 5000
+          })
+          bank.double.provider.receipts.takeBack(endToEndId, 5000)
+        }
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        // Once in 24 hours those of 90 days, in a sweep or two.
+        const age = (fields: string) =>
+          sql.unsafe(
+            `UPDATE acquirer_connections SET created_at = now() - interval '300 days', swept_until = now(),
+            deep_swept_at = now(), ${fields} WHERE id = $1::uuid`,
+            [bank.connectionId]
+          )
+        const readOn = Effect.flatMap(
+          sweepNow(bank),
+          () => sql`SELECT FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid AND returns_from IS NULL`
+        )
+        yield* age("returns_at = now() - interval '25 hours', far_returns_at = now()")
+        const before = listings(bank)
+        yield* sweepNow(bank)
+        // The rolling list, and the bound of the slices.
+        assert.strictEqual(listings(bank) - before, 5)
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        yield* until(readOn, ({ length }) => length === 1)
+        assert.strictEqual(yield* availableOf(bank.key), 5000)
+        assert.strictEqual((yield* retrieve(bank.key, charges[0]!.id)).body.status, "charged_back")
+        // It is not due again before a day has passed.
+        const rested = listings(bank)
+        yield* sweepNow(bank)
+        assert.strictEqual(listings(bank) - rested, 1)
+        // Once in 7 days those of 190 days.
+        yield* age("far_returns_at = now() - interval '8 days'")
+        yield* until(readOn, ({ length }) => length === 1)
+        assert.strictEqual(yield* availableOf(bank.key), 0)
+        yield* assertLedgerHolds
+      })
+  )
+
   it.effect("OPR-95, DSP-10: a payment whose settlement its return has claimed is not taken for known", () =>
     Effect.gen(function* () {
       const { known } = yield* ReportStore
@@ -229,7 +289,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
-  it.effect("OPR-97: an entry in an unknown form hides no other, and the sweep is repeated from where it began", () =>
+  it.effect("OPR-163: an entry that cannot be read hides no other, is an exception once, and the sweep completes", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank({ profile: "efi" })
       const charges = yield* pendingCharges(bank, 4)
@@ -238,8 +298,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       payAll(bank, charges)
       const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
       yield* sweepNow(bank)
+      yield* sweepNow(bank)
       assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "pending"])
-      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), before.swept_until!.getTime())
+      const sql = yield* SqlClient
+      const raised = yield* sql<{ id: string }>`
+        SELECT id FROM acquirer_exceptions WHERE connection_id = ${bank.connectionId}::uuid`
+      assert.lengthOf(raised, 1)
+      const exception = yield* operated<Exception>("GET", `/exceptions/${raised[0]!.id}`)
+      assert.deepInclude(exception, { kind: "unreadable", status: "open", amount: 0, unallocated: 0 })
+      assert.isNotNull(exception.received)
+      assert.isNotNull(exception.failure_reason)
+      const connection = yield* operated<Connection>("GET", `/connections/${bank.connectionId}`)
+      assert.deepInclude(connection, { unreadable_entries: 1, unreadable_since: exception.created_at })
+      const { steps } = yield* operated<ConnectionCheck>("POST", `/connections/${bank.connectionId}/check`)
+      assert.match(
+        steps.find(({ step }) => step === "answers")?.detail ?? "",
+        /^1 entries of its lists could not be read/
+      )
+      yield* resolved(exception.id, { action: "dismiss", reason: "known" })
+      assert.deepInclude(yield* operated<Connection>("GET", `/connections/${bank.connectionId}`), {
+        unreadable_entries: 0,
+        unreadable_since: null
+      })
       end()
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
@@ -291,6 +372,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         )
         assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid"])
       }
+    })
+  )
+
+  it.effect("OPR-97: a sweep that fails logs its reason", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { claimDue } = yield* Sweep
+      const bank = yield* connectedBank()
+      yield* sweepNow(bank)
+      const end = bank.double.faults.always("no-page", { method: "GET", path: /\/pix$/ })
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+      // This process claims before the loop does.
+      const swept = yield* until(
+        Effect.andThen(
+          sql`UPDATE acquirer_connections SET due_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
+          claimDue(1)
+        ),
+        ({ length }) => length === 1
+      )
+      yield* Effect.provideService(swept[0]!, Logger.CurrentLoggers, new Set([logger]))
+      end()
+      assert.match(logged.find((text) => text.includes("is not complete")) ?? "", /AcquirerUnclear: .*parametros/)
     })
   )
 

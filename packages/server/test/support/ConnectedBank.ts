@@ -62,14 +62,14 @@ export interface ConnectedBank {
 let doubles = 0
 
 /** A double, a connection to it, and an account whose charges and payouts go through it. */
-export const connectedBank = Effect.fnUntraced(function* (
-  options: PspDoubleOptions = {},
-  input: Partial<ConnectionInput> = {}
-) {
+export const connectedBank = (options: PspDoubleOptions = {}, input: Partial<ConnectionInput> = {}) =>
+  // End-to-end ids are made from the seed, and are unique.
+  Effect.flatMap(startDouble({ seed: ++doubles, ...options }), (double) => connectedTo(double, input))
+
+/** A connection to a double, and an account whose charges and payouts go through it. */
+export const connectedTo = Effect.fnUntraced(function* (double: PspDouble, input: Partial<ConnectionInput> = {}) {
   const { makeCaller } = yield* TestService
   const sql = yield* SqlClient
-  // End-to-end ids are made from the seed, and are unique.
-  const double = yield* startDouble({ seed: ++doubles, ...options })
   const { id: connectionId } = yield* storeConnection(double, input)
   const secret = Redacted.value(yield* makeWebhookSecret(yield* ConnectionStore, yield* Secrets, connectionId))
   yield* (yield* CallbackConnections).refresh

@@ -5,7 +5,7 @@ import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
-import { sealCredentials } from "../../src/providers/connections/ConnectionCredentials.ts"
+import { clientOf, sealCredentials } from "../../src/providers/connections/ConnectionCredentials.ts"
 import { ConnectionRegistry } from "../../src/providers/connections/ConnectionRegistry.ts"
 import { type ConnectionInput, ConnectionStore } from "../../src/providers/connections/ConnectionStore.ts"
 import { Ids } from "../../src/base/Ids.ts"
@@ -54,6 +54,11 @@ export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, i
     sealedCredentials: sealCredentials(yield* Secrets, id, operatorCredentials(double)),
     certificateExpiresAtMs: epochMs,
     paysOut: double.profile.name === "efi",
+    client: clientOf(
+      double.profile.name,
+      { base_url: double.baseUrl, token_url: double.tokenUrl },
+      operatorCredentials(double)
+    ),
     ...input
   })
   yield* (yield* ConnectionRegistry).refresh

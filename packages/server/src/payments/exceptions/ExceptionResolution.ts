@@ -11,6 +11,8 @@
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { hasFormOfOurs } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -207,6 +209,7 @@ export class ExceptionResolution extends Context.Service<
         applyRule: Effect.fnUntraced(function* (id) {
           const exception = yield* store.lock(id)
           if (exception === undefined || exception.status !== "open" || exception.unallocated <= 0) return
+          if (isOfNobody(exception)) return
           switch (yield* store.ruleOf(exception.connectionId)) {
             case "hold":
               return
@@ -216,7 +219,7 @@ export class ExceptionResolution extends Context.Service<
               return
             }
             case "return":
-              if (exception.endToEndId !== null)
+              if (exception.endToEndId !== null && !isOfAnotherInstallation(exception))
                 yield* Effect.orDie(orderReturn(exception, RULE, null, "in the background"))
           }
         })
@@ -224,6 +227,14 @@ export class ExceptionResolution extends Context.Service<
     })
   )
 }
+
+/** Which connection of its client it is of, no mark of it says. The simulator has no key. */
+const isOfNobody = ({ chargeId, connectionId, pixKey }: StoredException): boolean =>
+  pixKey === null && chargeId === null && connectionId !== SIMULATOR_CONNECTION
+
+/** Another installation may have its charge, or this one had it before it was restored. */
+const isOfAnotherInstallation = ({ kind, txid }: StoredException): boolean =>
+  kind === "unknown_txid" && txid !== null && hasFormOfOurs(txid)
 
 /** Who decides for a connection whose rule is not `hold`. */
 const RULE = "rule"

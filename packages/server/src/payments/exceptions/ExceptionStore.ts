@@ -41,13 +41,15 @@ const exceptionTable = table({
   externalId: nullable(text()),
   pixKey: nullable(text()),
   payer: nullable(json<Payer>()),
+  /** What arrived, where it cannot be read. */
+  received: nullable(text()),
   occurredAtMs: instant("occurred_at"),
   chargeId: nullable(uuid()),
   accountId: nullable(uuid()),
   /** How it was resolved; `return` of an open one: the provider is asked. */
   action: nullable(text<ExceptionAction>()),
   reason: nullable(text()),
-  /** Why the last return failed. */
+  /** Why the last return failed, or why it cannot be read. */
   failureReason: nullable(text()),
   resolvedBy: nullable(text()),
   resolvedAtMs: nullable(instant("resolved_at")),

@@ -221,6 +221,7 @@ const factsOf = (notification: Payment | Reversal, nowMs: number) => ({
   endToEndId: notification.endToEndId ?? null,
   txid: notification.txid === "" ? null : notification.txid,
   externalId: notification.externalId ?? null,
+  received: null,
   occurredAtMs: notification.atMs ?? nowMs,
   action: null,
   reason: null,

@@ -30,6 +30,7 @@ import {
   type Progress,
   type Provider,
   providerIdOf,
+  type Range,
   type ReceivedPix,
   type ReportedReturn,
   type SentPayout
@@ -76,6 +77,13 @@ export const makeApiPixProvider = ({
       Effect.mapError(unclear)
     )
 
+  const listReceived = ({ fromMs, page, toMs }: Range, which: { readonly returned: boolean }) =>
+    client
+      .listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE }, which)
+      .pipe(Effect.map(pagedFrom(page, receivedFrom)), Effect.mapError(unclear), (call) =>
+        bounded(call, LIST_TIMEOUT_MS)
+      )
+
   return {
     emit: (of) =>
       of.method !== "pix"
@@ -113,12 +121,8 @@ export const makeApiPixProvider = ({
 
     received: {
       find: (endToEndId) => bounded(findPix(endToEndId)),
-      list: ({ fromMs, page, toMs }) =>
-        client
-          .listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE })
-          .pipe(Effect.map(pagedFrom(page, receivedFrom)), Effect.mapError(unclear), (call) =>
-            bounded(call, LIST_TIMEOUT_MS)
-          )
+      list: (range) => listReceived(range, { returned: false }),
+      listReturned: (range) => listReceived(range, { returned: true })
     },
 
     ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) }),
@@ -138,6 +142,7 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         pagedFrom(page, (of) => ({
           externalId: of.id,
           endToEndId: of.endToEndId,
+          key: of.key ?? null,
           amount: of.cents,
           status: of.status,
           reason: of.reason,
@@ -146,7 +151,7 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         }))
       ),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
-      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: 0, hasMore: false })),
+      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: [], hasMore: false })),
       Effect.mapError(unclear),
       (call) => bounded(call, LIST_TIMEOUT_MS)
     ),
@@ -185,6 +190,7 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
           Effect.map(
             pagedFrom(page, (payout) => ({
               id: payout.id === undefined ? null : (idFromTxid(payout.id) ?? null),
+              key: payout.payerKey ?? null,
               endToEndId: payout.endToEndId ?? null,
               amount: payout.cents,
               progress: progressOfPayout(payout),
@@ -207,7 +213,7 @@ const pagedFrom =
   <A, B>(page: number, from: (item: A) => B) =>
   (found: Page<A>): Paged<B> => ({
     items: found.items.map(from),
-    unreadable: found.unreadable.length,
+    unreadable: found.unreadable,
     hasMore: page + 1 < found.pages
   })
 

@@ -72,7 +72,8 @@ const providerThrough = ({ disputes, payouts, received }: Provider, call: Call):
   ...(received !== undefined && {
     received: {
       find: (endToEndId) => call("find", (provider) => provider.received?.find(endToEndId) ?? absent),
-      list: (range) => call("list", (provider) => provider.received?.list(range) ?? absent)
+      list: (range) => call("list", (provider) => provider.received?.list(range) ?? absent),
+      listReturned: (range) => call("list", (provider) => provider.received?.listReturned(range) ?? absent)
     }
   }),
   ...(payouts !== undefined && {

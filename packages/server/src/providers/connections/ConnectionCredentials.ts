@@ -9,6 +9,7 @@ import { type ClientCertificate, type Credentials, makeCredentials } from "@pix-
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { createHash } from "node:crypto"
 import type { Secrets } from "../../base/Secrets.ts"
 
 /** Credentials as an operator gives them, or those that are changed. */
@@ -71,6 +72,16 @@ export const parametersOf = (input: CredentialsInput): Readonly<Record<string, R
       return value === undefined ? [] : [[setting, Redacted.make(value)] as const]
     })
   )
+
+/** The client of a provider that a connection is of: connections of one client see each other's payments. */
+export const clientOf = (
+  profile: string | null,
+  { base_url, token_url }: { readonly base_url?: string; readonly token_url?: string },
+  { client_id }: CredentialsInput
+): string =>
+  createHash("sha256")
+    .update(JSON.stringify([profile, base_url ?? null, token_url ?? null, client_id ?? null]))
+    .digest("hex")
 
 export const sealCredentials = (secrets: Secrets["Service"], id: string, input: CredentialsInput): string =>
   secrets.seal(JSON.stringify(input), { kind: "connection", id })

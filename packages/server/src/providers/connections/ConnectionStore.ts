@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - A connection is created with its ledger accounts in one commit (BAL-11).
+ * - A Pix key of a client is of one connection for ever: another one that would have it is refused (OPR-99).
  * - Credentials are stored sealed, for their own row only. No row of this module contains them, except the one that
  *   `sealedCredentials` gives.
  * - `version` grows with each change after which a process has to connect anew, and with no other.
@@ -15,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
-import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
+import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { type Page, readPage } from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -30,7 +31,7 @@ export interface ConnectionSettings {
 
 /** What a check tried, and what it found. */
 export interface CheckStep {
-  readonly step: "certificate" | "token" | "scopes" | "clock" | "pix_key" | "webhook"
+  readonly step: "certificate" | "token" | "scopes" | "clock" | "pix_key" | "webhook" | "answers"
   readonly ok: boolean
   /** In plain words, without a secret. */
   readonly detail: string
@@ -55,6 +56,12 @@ export interface ConnectionRow {
   readonly webhook_registered_at: Date | null
   readonly checked_at: Date | null
   readonly check_result: ReadonlyArray<CheckStep> | null
+  /** Entries of other keys in the last sweep that met one, and when. */
+  readonly foreign_entries: number
+  readonly foreign_at: Date | null
+  /** Entries that could not be read and wait for an operator, and since when. */
+  readonly unreadable_entries: number
+  readonly unreadable_since: Date | null
   readonly version: number
   readonly created_at: Date
 }
@@ -82,6 +89,8 @@ export const brakes: ReadonlySet<string> = new Set(["paused", "payouts_paused", 
 export interface SealedConnection {
   readonly sealedCredentials: string
   readonly certificateExpiresAtMs: number
+  /** `clientOf` it. */
+  readonly client: string
   readonly paysOut: boolean
 }
 
@@ -91,7 +100,7 @@ export class ConnectionStore extends Context.Service<
     /** By the `Authority` around it. */
     readonly create: (
       connection: ConnectionInput & SealedConnection & { readonly id: string; readonly profile: string }
-    ) => Effect.Effect<ConnectionRow, ApprovalRequired | Unavailable>
+    ) => Effect.Effect<ConnectionRow, ApprovalRequired | InvalidStateError | Unavailable>
     readonly get: (id: string) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<ConnectionRow>, UnknownCursor | Unavailable>
     /** Every connection to a provider outside of this service. */
@@ -102,7 +111,7 @@ export class ConnectionStore extends Context.Service<
     readonly update: (
       id: string,
       changes: Partial<ConnectionInput & SealedConnection>
-    ) => Effect.Effect<ConnectionRow, NotFoundError | ApprovalRequired | Unavailable>
+    ) => Effect.Effect<ConnectionRow, NotFoundError | ApprovalRequired | InvalidStateError | Unavailable>
     /** Stores what follows from a profile, whose meaning may change with a release. */
     readonly paysOut: (id: string, paysOut: boolean) => Effect.Effect<void, Unavailable>
     readonly checked: (
@@ -138,6 +147,16 @@ export class ConnectionStore extends Context.Service<
       const clearDefault = (id: string) =>
         sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
 
+      /** Keeps the key of a connection, unless it is of another connection of its client. */
+      const claimKey = Effect.fnUntraced(function* (id: string, client: string) {
+        yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
+          SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
+          ON CONFLICT DO NOTHING`
+        const kept = yield* sql`SELECT FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
+          WHERE k.client = ${client}::text AND k.pix_key = c.pix_key AND c.id = ${id}::uuid`
+        if (kept.length === 0) return yield* new InvalidStateError({ status: "of another connection" })
+      })
+
       return ConnectionStore.of({
         create: Effect.fn("ConnectionStore.create")(function* (input) {
           const authority = yield* Authority
@@ -160,6 +179,7 @@ export class ConnectionStore extends Context.Service<
               yield* sql`
                 INSERT INTO ledger_accounts (owner_id, kind)
                 SELECT ${input.id}::uuid, unnest(ARRAY['unallocated', 'acquirer'])`
+              yield* claimKey(input.id, input.client)
             })
           )
           return yield* Effect.catchTag(get(input.id), "NotFoundError", Effect.die)
@@ -216,7 +236,10 @@ export class ConnectionStore extends Context.Service<
                 WHERE id = ${id}::uuid AND (${areBrakes(changes)}::boolean
                   OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
                 RETURNING id`
-              if (changed.length > 0) return
+              if (changed.length > 0) {
+                if (changes.client !== undefined) yield* claimKey(id, changes.client)
+                return
+              }
               yield* get(id)
               return yield* new ApprovalRequired()
             })
@@ -274,5 +297,11 @@ export class ConnectionStore extends Context.Service<
   )
 }
 
+const unreadable = (what: string) => `(
+  SELECT ${what} FROM acquirer_exceptions e
+  WHERE e.connection_id = acquirer_connections.id AND e.kind = 'unreadable' AND e.status = 'open')`
+
 const columns = `id, name, kind, profile, settings, pix_key, exception_rule, paused, payouts_paused, charges_paused,
-  is_default, pays_out, certificate_expires_at, webhook_registered_at, checked_at, check_result, version, created_at`
+  is_default, pays_out, certificate_expires_at, webhook_registered_at, checked_at, check_result,
+  foreign_entries, foreign_at, ${unreadable("count(*)::integer")} AS unreadable_entries,
+  ${unreadable("min(e.created_at)")} AS unreadable_since, version, created_at`

@@ -18,6 +18,7 @@ import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { checkConnection, describeFailure } from "./ConnectionCheck.ts"
 import {
+  clientOf,
   type CredentialsInput,
   InvalidConnection,
   mergeCredentials,
@@ -95,7 +96,13 @@ export class Connections extends Context.Service<
         }
       ) {
         const { certificateExpiresAtMs, paysOut } = yield* Effect.scoped(openConnection(terms, acquirerTimeoutMs))
-        return { certificateExpiresAtMs, paysOut, sealedCredentials: sealCredentials(secrets, id, terms.credentials) }
+        const client = clientOf(terms.profile, terms.settings, terms.credentials)
+        return {
+          certificateExpiresAtMs,
+          client,
+          paysOut,
+          sealedCredentials: sealCredentials(secrets, id, terms.credentials)
+        }
       })
 
       /** Opens the stored connection for itself. */
@@ -155,8 +162,9 @@ export class Connections extends Context.Service<
             Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
           )
           yield* keep(id, steps)
-          yield* store.checked(id, steps)
-          return steps
+          const all = [...steps, ...answersStep(row)]
+          yield* store.checked(id, all)
+          return all
         }),
 
         registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
@@ -187,5 +195,17 @@ export class Connections extends Context.Service<
 
 /** What the simulator's connection does not have. */
 const SIMULATOR_LACKS = ["settings", "pix_key", "paused", "payouts_paused", "charges_paused"] as const
+
+/** Only where an answer could not be read. */
+const answersStep = (row: ConnectionRow): ReadonlyArray<CheckStep> =>
+  row.unreadable_since === null
+    ? []
+    : [
+        {
+          step: "answers",
+          ok: false,
+          detail: `${row.unreadable_entries} entries of its lists could not be read since ${row.unreadable_since.toISOString()}. They are exceptions.`
+        }
+      ]
 
 const webhook = (ok: boolean, detail: string): ReadonlyArray<CheckStep> => [{ step: "webhook", ok, detail }]

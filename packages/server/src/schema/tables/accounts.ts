@@ -39,11 +39,24 @@ export const accountTables = [
     check_result json,
     swept_until timestamptz, -- payments before it have been read from the provider
     deep_swept_at timestamptz, -- the last sweep of several days
+    returns_from timestamptz, -- where the reading of returned payments goes on; null: none is running
+    returns_at timestamptz, -- the last start of one
+    far_returns_at timestamptz, -- the last start of one of 190 days
     due_at timestamptz, -- the next sweep
+    foreign_entries integer NOT NULL DEFAULT 0, -- of other keys of the client, in the last sweep that met one
+    foreign_at timestamptz, -- when that was
     version integer NOT NULL DEFAULT 1, -- grows with each change, so that a process sees that it must reconnect
     created_at timestamptz NOT NULL
   )`,
   `CREATE UNIQUE INDEX acquirer_connections_default ON acquirer_connections (is_default) WHERE is_default`,
+  `-- Every Pix key that a connection has or had. A key of a client is of one connection.
+  CREATE TABLE connection_keys (
+    client text NOT NULL, -- the digest of provider, its address and client id
+    pix_key text NOT NULL,
+    connection_id uuid NOT NULL REFERENCES acquirer_connections,
+    PRIMARY KEY (client, pix_key)
+  )`,
+  `CREATE INDEX connection_keys_of_connection ON connection_keys (connection_id)`,
   `INSERT INTO acquirer_connections (id, name, kind, pays_out, created_at)
     VALUES ('${SIMULATOR_CONNECTION}', 'Simulator', 'simulator', true, now())`,
 

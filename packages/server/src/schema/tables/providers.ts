@@ -63,7 +63,7 @@ export const providerTables = [
     connection_id uuid NOT NULL,
     kind text NOT NULL ${oneOf("kind", exceptionKinds)},
     status text NOT NULL ${oneOf("status", exceptionStatuses)},
-    amount bigint NOT NULL CHECK (amount > 0), -- cents
+    amount bigint NOT NULL CHECK (amount > 0 OR kind = 'unreadable'), -- cents
     expected_amount bigint, -- cents
     unallocated bigint NOT NULL, -- cents of it that are still in the connection's ledger account of that name
     end_to_end_id text,
@@ -71,6 +71,7 @@ export const providerTables = [
     external_id text, -- the provider's id of the return or MED
     pix_key text,
     payer json,
+    received text, -- what arrived, where it cannot be read
     occurred_at timestamptz NOT NULL,
     charge_id uuid,
     account_id uuid,

@@ -100,6 +100,10 @@ const rowOf = ({ profile, provider }: PspMachine, rule: ConnectionRow["exception
   webhook_registered_at: null,
   checked_at: null,
   check_result: null,
+  foreign_entries: 0,
+  foreign_at: null,
+  unreadable_entries: 0,
+  unreadable_since: null,
   version: 1,
   created_at: DateTime.toDateUtc(DateTime.makeUnsafe(provider.now()))
 })

@@ -256,6 +256,21 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The rule 
     })
   )
 
+  it.effect(
+    "OPR-86: a payment whose txid has the form of ours, of no charge here, is held; another one is returned",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const setRule = (rule: string) => sql`
+        UPDATE acquirer_connections SET exception_rule = ${rule} WHERE id = ${SIMULATOR_CONNECTION}::uuid`
+        yield* setRule("return")
+        const [ours] = yield* sql<{ id: string }>`SELECT uuidv7()::text AS id`
+        assert.deepInclude(yield* raised(ours!.id), { kind: "unknown_txid", status: "open", action: null })
+        assert.deepInclude(yield* raised("0123456789abcdef0123456789a"), { kind: "unknown_txid", action: "return" })
+        yield* setRule("hold")
+      })
+  )
+
   it.effect("OPR-83: a return that fails leaves the exception open with the reason, and can be repeated", () =>
     Effect.gen(function* () {
       const exception = yield* raised("")

@@ -6,6 +6,7 @@ import { startDouble } from "../../support/Bank.ts"
 import { assertRefused, type ErrorBody } from "../../support/ChargeRequests.ts"
 import { connectTo, problems } from "../../support/Connections.ts"
 import { operated } from "../../support/Money.ts"
+import { randomUUID } from "node:crypto"
 import { TestService } from "../../support/TestService.ts"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 
@@ -55,7 +56,8 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
           const { operate } = yield* TestService
           const double = yield* startDouble()
           for (const { detail, fields, step } of yield* problems(double)) {
-            const { id } = yield* connectTo(double, fields)
+            // A key of a client is of one connection.
+            const { id } = yield* connectTo(double, { pix_key: randomUUID(), ...fields })
             const found = yield* check(id)
             assert.isFalse(found.ok)
             assert.match(detailOf(found, step), detail)

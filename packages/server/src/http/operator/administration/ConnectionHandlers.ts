@@ -93,7 +93,13 @@ export const connectionActionHandlers = Effect.gen(function* () {
           store.create(prepared).pipe(audit.recordWith("connectionActions.create")),
           shown(201)
         )
-      }).pipe(Effect.catchTags({ RequestRefused: invalid, InvalidConnection: invalidConnection })),
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: invalid,
+          InvalidConnection: invalidConnection,
+          InvalidStateError: invalidState
+        })
+      ),
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
@@ -118,7 +124,12 @@ export const connectionActionHandlers = Effect.gen(function* () {
           shown(200)
         )
       }).pipe(
-        Effect.catchTags({ RequestRefused: invalid, InvalidConnection: invalidConnection, NotFoundError: notFound })
+        Effect.catchTags({
+          RequestRefused: invalid,
+          InvalidConnection: invalidConnection,
+          InvalidStateError: invalidState,
+          NotFoundError: notFound
+        })
       ),
     check: ({ params }) =>
       Effect.gen(function* () {
@@ -215,6 +226,10 @@ const toConnection = Effect.fnUntraced(function* (registry: ConnectionRegistry["
     problem: registered?.problem ?? null,
     certificate_expires_at: row.certificate_expires_at?.toISOString() ?? null,
     webhook_registered: row.webhook_registered_at !== null,
+    foreign_entries: row.foreign_entries,
+    foreign_at: row.foreign_at?.toISOString() ?? null,
+    unreadable_entries: row.unreadable_entries,
+    unreadable_since: row.unreadable_since?.toISOString() ?? null,
     checked_at: row.checked_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString()
   }

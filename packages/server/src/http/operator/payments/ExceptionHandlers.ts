@@ -140,6 +140,7 @@ const toException = (exception: StoredException): AcquirerException => ({
   external_id: exception.externalId,
   pix_key: exception.pixKey,
   payer: exception.payer,
+  received: exception.received,
   occurred_at: formatInstant(exception.occurredAtMs),
   charge_id: exception.chargeId,
   account_id: exception.accountId,
