@@ -232,7 +232,7 @@ const listRoles = (operation: Json, endpoint: HttpApiEndpoint.Top): void => {
 
 /**
  * Which error bodies an operation can answer. Middleware declares its errors for every operation of a group; those about
- * a body, an input or a scope are listed only if the operation has one.
+ * a body, an input or a scope are listed only if the operation has one. Operator routes refuse unknown query parameters.
  */
 const mayAnswer = (operation: Json, endpoint: HttpApiEndpoint.Top, scopes: ReadonlyArray<Scope>) => {
   const declared = new Set([...endpoint.error].map((schema) => SchemaAST.resolveIdentifier(schema.ast)))
@@ -242,7 +242,7 @@ const mayAnswer = (operation: Json, endpoint: HttpApiEndpoint.Top, scopes: Reado
     if (declared.has(name)) return true
     switch (name) {
       case "ValidationError":
-        return hasInput
+        return hasInput || endpoint.path.startsWith("/operator/")
       case "PayloadTooLarge":
         return hasBody
       case "InsufficientScope":

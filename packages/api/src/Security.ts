@@ -75,7 +75,17 @@ export class OperatorAuthentication extends HttpApiMiddleware.Service<
     "x-operator-token": HttpApiSecurity.apiKey({ key: "x-operator-token" }),
     session: HttpApiSecurity.apiKey({ in: "cookie", key: SESSION_COOKIE })
   },
-  error: [Unauthorized, PayloadTooLarge, Forbidden, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
+  // Every route refuses unknown query parameters.
+  error: [
+    ValidationError,
+    Unauthorized,
+    PayloadTooLarge,
+    Forbidden,
+    MisdirectedRequest,
+    RateLimited,
+    ServiceUnavailable,
+    InternalError
+  ]
 }) {}
 
 /** Answers a request that does not match its declaration with the contract's error body. */

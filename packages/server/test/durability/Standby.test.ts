@@ -21,7 +21,9 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
   it.effect("makes callers 503 and cancels nothing: no commit is seen before it is replicated", () =>
     Effect.gen(function* () {
       const database = yield* EmbeddedPostgres.start({ dataDir: yield* temporaryFolder })
-      const service = yield* Layer.build(Layer.fresh(TestService.layer({ databaseUrl: database.url })))
+      const service = yield* Layer.build(
+        Layer.fresh(TestService.layer({ databaseUrl: database.url, settings: { databaseConnections: 16 } }))
+      )
       const sql = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url: database.url }))), SqlClient)
       const standby = (names: string) =>
         Effect.andThen(
@@ -60,9 +62,9 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
       const dataDir = yield* temporaryFolder
       const database = yield* EmbeddedPostgres.start({ dataDir })
       const running = yield* Scope.fork(yield* Effect.scope)
-      const service = yield* Layer.build(Layer.fresh(TestService.layer({ databaseUrl: database.url }))).pipe(
-        Scope.provide(running)
-      )
+      const service = yield* Layer.build(
+        Layer.fresh(TestService.layer({ databaseUrl: database.url, settings: { databaseConnections: 16 } }))
+      ).pipe(Scope.provide(running))
       const sql = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url: database.url }))), SqlClient)
       const standby = (names: string) =>
         Effect.andThen(

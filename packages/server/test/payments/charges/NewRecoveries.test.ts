@@ -34,7 +34,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("New charg
       })
       for (const { id } of together) assert.lengthOf(yield* recoveriesWith(id), 1, id)
       const { length } = yield* SqlClient.use((sql) => sql`SELECT FROM charge_recoveries`)
-      assert.isBelow(length, 50)
+      assert.isBelow(length, 100)
     })
   )
 

@@ -67,7 +67,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
       yield* refresh
       assert.deepInclude(yield* reasonOf(id), { _tag: "AcquirerUnclear", reason: "the connection is paused" })
       assert.deepInclude(yield* reasonOf(newId()), { _tag: "AcquirerUnclear", reason: "the connection is unknown" })
-      const broken = yield* storeConnection(double, { settings: {} })
+      const broken = yield* storeConnection(double, { settings: {}, pix_key: newId() })
       assert.deepInclude(yield* reasonOf(broken.id), {
         _tag: "AcquirerUnclear",
         reason: "the connection is unusable: settings.base_url is missing"

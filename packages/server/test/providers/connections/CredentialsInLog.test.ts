@@ -35,7 +35,10 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
       ]
       const answers: Array<string> = []
       for (const body of bodies) {
-        const created = yield* operate<Connection>("POST", "/operator/v1/connections", { body })
+        // A key has one connection of a client.
+        const created = yield* operate<Connection>("POST", "/operator/v1/connections", {
+          body: { ...body, pix_key: randomUUID() }
+        })
         answers.push(created.text)
         if (created.status !== 201) continue
         answers.push((yield* operate("POST", `/operator/v1/connections/${created.body.id}/check`)).text)
