@@ -27,7 +27,7 @@ import { eventually, receiver } from "../support/Receiver.ts"
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 3)
 const seed = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 2 ** 31))
 const random = randomFrom(seed)
-const patienceMs = 60_000 + rounds * 20_000
+const patienceMs = 600_000 + rounds * 20_000
 
 layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed})`, (it) => {
   it.effect(
