@@ -60,6 +60,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Money tha
         external_id: null,
         pix_key: "chave@loja.com",
         payer,
+        received: null,
         occurred_at: "2026-11-21T12:00:00.000Z",
         charge_id: id,
         account_id: accountId,
