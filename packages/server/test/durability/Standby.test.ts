@@ -99,7 +99,7 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
         yield* untilItWaits
         const name = `after ${newKey()}`
         const writes: ReadonlyArray<Effect.Effect<Answer<unknown>>> = [
-          operate("PATCH", `/operator/v1/accounts/${accountId}`, { body: { name } }),
+          operate("POST", `/operator/v1/keys/${keyId}/revoke`),
           operate("POST", `/operator/v1/accounts/${accountId}/applications`, { body: { name } }),
           operate("PATCH", `/operator/v1/applications/${applicationId}`, { body: { name } }),
           operate("POST", `/operator/v1/charges/${paid.id}/refund`),
@@ -107,9 +107,9 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
           call("POST", "/v1/webhooks", { key, body: endpoint }),
           call("PATCH", `/v1/webhooks/${id}`, { key, body: { active: false } })
         ]
-        // Their callers close the connection.
+        // Their callers close the connection. The first holds the row that every change of a caller replaces.
         const hungUp = [
-          operate("POST", `/operator/v1/keys/${keyId}/revoke`),
+          operate("PATCH", `/operator/v1/accounts/${accountId}`, { body: { name } }),
           call("PATCH", `/v1/webhooks/${id}`, { key, body: { description: name } })
         ]
         yield* Effect.forEach(
