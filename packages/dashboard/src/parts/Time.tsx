@@ -22,6 +22,7 @@ export const Deadline = ({ of, warnMs }: { readonly of: string; readonly warnMs:
 
 export const Time = ({ of }: { readonly of: string }) => (
   <time dateTime={of} title={absolute(of)}>
-    {relative(of, now.value)}
+    {/* What was read since `now` last moved is not in the future. */}
+    {relative(of, Math.max(now.value, wallClock()))}
   </time>
 )
