@@ -120,16 +120,8 @@ const peer = ({
   ...about,
   start: Effect.fnUntraced(function* ({ connections, databaseUrl, nodeArgs }) {
     if (compile !== undefined) yield* compile
-    yield* migrate(databaseUrl)
-    const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
-      // The free space in pages serves our updates; the peers' updates do not use it.
-      await database.query("ALTER TABLE charges SET (fillfactor = 100)")
-      // Peers claim keys by the unique indexes.
-      await database.query(`DROP TRIGGER IF EXISTS charge_stores_key ON charges;
-        DROP TRIGGER IF EXISTS charge_stores_settlement ON charges;
-        DROP TRIGGER IF EXISTS payout_stores_key ON payouts`)
-      return insertAccount(database)
-    })
+    yield* migratePeer(databaseUrl)
+    const { apiKey } = yield* withDatabase(databaseUrl, insertAccount)
     const port = yield* freePort
     const environment = { DATABASE_URL: databaseUrl, PORT: String(port), ...poolSize(connections) }
     const { child, startedInMs } = yield* startNode(
@@ -138,6 +130,27 @@ const peer = ({
       `http://127.0.0.1:${port}/health/ready`
     )
     return { pid: child.pid, port, apiKey, startedInMs }
+  })
+})
+
+/**
+ * Our tables, except that charges and payouts are plain ones whose unique indexes claim the keys, and charges have their
+ * receiver and recovery in the row: what somebody who does not partition writes, and less work for a peer.
+ */
+const migratePeer = Effect.fnUntraced(function* (databaseUrl: string) {
+  yield* migrate(databaseUrl)
+  yield* withDatabase(databaseUrl, async (database) => {
+    for (const [table, key] of [
+      ["charges", "application_id, origin, idempotency_key"],
+      ["payouts", "coalesce(application_id, account_id), origin, idempotency_key"]
+    ]) {
+      await database.query(`ALTER TABLE ${table} RENAME TO ${table}_partitioned;
+        CREATE TABLE ${table} (LIKE ${table}_partitioned INCLUDING ALL);
+        DROP TABLE ${table}_partitioned;
+        CREATE UNIQUE INDEX ${table}_key ON ${table} (${key}) WHERE idempotency_key IS NOT NULL`)
+    }
+    await database.query(`ALTER TABLE charges ADD recover_at timestamptz, ADD receiver json;
+      CREATE INDEX charges_recover ON charges (recover_at) WHERE status = 'processing'`)
   })
 })
 
@@ -202,7 +215,7 @@ const postgresAlone: Contender = {
   minConnections: 8,
   stores: "rows",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
-    yield* migrate(databaseUrl)
+    yield* migratePeer(databaseUrl)
     const main = peerPath("postgres-alone.ts")
     const child = yield* spawnNode("postgres alone", [...nodeArgs, main], { DATABASE_URL: databaseUrl }, "ipc")
     return { pid: child.pid, port: 0, apiKey: "", startedInMs: 0, loadGenerator: child }
