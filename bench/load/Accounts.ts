@@ -1,6 +1,7 @@
 /**
  * Accounts that the bench inserts itself, the same for every contender.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { allScopes } from "@pix-payments/domain/Scope"
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import type { Client } from "pg"
@@ -47,7 +48,7 @@ export const insertAccount = async (
   return { accountId, applicationId, apiKey }
 }
 
-/** As a payment: one transfer and both balances. Since migration 0006 a trigger updates the acquirer's balance. */
+/** As a payment: one transfer and both balances. */
 const fund = `
   WITH inserted_transfers AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
@@ -57,5 +58,4 @@ const fund = `
   UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END
   FROM inserted_transfers m
   WHERE l.owner_id = m.account_id AND l.kind = 'available'
-    OR l.owner_id = '00000000-0000-0000-0000-000000000000' AND l.kind = 'acquirer' AND NOT EXISTS (
-      SELECT FROM pg_attribute WHERE attrelid = 'ledger_transfers'::regclass AND attname = 'posted')`
+    OR l.owner_id = '${SIMULATOR_CONNECTION}' AND l.kind = 'acquirer'`

@@ -184,9 +184,8 @@ const insertPayouts = {
       SELECT uuidv7(), id, account_id, 'payment.pix', '{created}', 'pending', 1, $3, now() FROM changed
     ),
     inserted_transfers AS (
-      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
-        posted)
-      SELECT uuidv7(), account_id, 'available', 'payouts_in_transit', total, id, 'payout.created', now(), true FROM changed
+      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      SELECT uuidv7(), account_id, 'available', 'payouts_in_transit', total, id, 'payout.created', now() FROM changed
     ),
     sums AS MATERIALIZED (SELECT account_id, sum(total)::bigint AS amount FROM changed GROUP BY account_id)
     UPDATE ledger_accounts l SET balance = l.balance + CASE WHEN l.kind = 'available' THEN -s.amount ELSE s.amount END

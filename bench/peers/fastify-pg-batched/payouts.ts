@@ -209,16 +209,15 @@ const insertMany = {
   text: `WITH changed AS (
       INSERT INTO payouts (id, account_id, application_id, idempotency_key, status, method, amount, fee, description,
         reference, recipient_name, recipient_document, pix_key_type, pix_key, webhook_url, webhook_secret,
-        duplicate_of, created_at, sequence, origin, hand_over_at)
+        duplicate_of, created_at, sequence, origin, due_at)
       SELECT r.*, 'api', CASE WHEN r.status = 'processing' THEN now() END FROM ${newRows.from(1)}
       RETURNING id
     ),
     ${outboxCtes(1 + newRows.width)},
     inserted_transfers AS (
-      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
-        posted)
+      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       SELECT r.id, r.account_id, 'available', 'payouts_in_transit', r.amount, r.resource_id, 'payout.created',
-        r.created_at, true
+        r.created_at
       FROM ${transferRows.from(1 + newRows.width + OUTBOX_WIDTH)}
       RETURNING account_id, amount
     ),

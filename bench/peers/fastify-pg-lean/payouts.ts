@@ -54,7 +54,7 @@ const insertPayout = {
     ), inserted AS (
       INSERT INTO payouts (id, account_id, application_id, origin, idempotency_key, status, method, amount, fee,
         description, reference, recipient_name, recipient_document, pix_key_type, pix_key, created_at, sequence,
-        hand_over_at)
+        due_at)
       SELECT $1, $2, $3, 'api', $4, $5, 'pix', $6, $7, $8, $9, $10, $11, $12, $13, $14, 1,
         CASE WHEN $5 = 'processing' THEN now() END
       FROM locked WHERE balance >= $6::bigint + $7::bigint
@@ -62,8 +62,8 @@ const insertPayout = {
         DO NOTHING
       RETURNING id
     ), transferred AS (
-      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
-      SELECT $15, $2, 'available', 'payouts_in_transit', $6::bigint + $7::bigint, id, 'payout.created', $14, true
+      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      SELECT $15, $2, 'available', 'payouts_in_transit', $6::bigint + $7::bigint, id, 'payout.created', $14
       FROM inserted
     ), balanced AS (
       UPDATE ledger_accounts

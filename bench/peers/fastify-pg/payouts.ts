@@ -167,7 +167,7 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       return settled
     })
 
-  const submitOne = async (row: PayoutRow & { readonly hand_overs: number }) => {
+  const submitOne = async (row: PayoutRow & { readonly attempts: number }) => {
     const now = Date.now()
     const settlesAt = settlements.get(row.id)
     if (settlesAt === undefined) settlements.set(row.id, now + settleMs)
@@ -176,7 +176,7 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       settlements.delete(row.id)
       return
     }
-    const retryInMs = Math.min(1000 * 2 ** row.hand_overs, 60_000)
+    const retryInMs = Math.min(1000 * 2 ** row.attempts, 60_000)
     await pool.query({ ...recordSubmission, values: [row.id, new Date(now), retryInMs] })
   }
 
@@ -188,7 +188,7 @@ export const payoutStore = (pool: Pool): PayoutStore => {
     },
     submitDue: async () => {
       while (true) {
-        const { rows } = await pool.query<PayoutRow & { readonly hand_overs: number }>(claimDue)
+        const { rows } = await pool.query<PayoutRow & { readonly attempts: number }>(claimDue)
         if (rows.length === 0) return
         const queue = rows.values()
         const worker = async () => {
@@ -238,7 +238,7 @@ const insertPayout = {
   name: "insert_payout",
   text: `INSERT INTO payouts (id, account_id, application_id, origin, idempotency_key, status, method, amount, fee,
       description, reference, recipient_name, recipient_document, pix_key_type, pix_key, webhook_url, webhook_secret,
-      duplicate_of, created_at, sequence, hand_over_at)
+      duplicate_of, created_at, sequence, due_at)
     VALUES ($1, $2, $3, 'api', $4, $5, 'pix', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 1,
       CASE WHEN $5 = 'processing' THEN now() END)
     ON CONFLICT (coalesce(application_id, account_id), origin, idempotency_key) WHERE idempotency_key IS NOT NULL
@@ -247,9 +247,8 @@ const insertPayout = {
 
 const insertTransfer = {
   name: "insert_transfer",
-  text: `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
-      posted)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true)`
+  text: `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 }
 
 const addToBalance = {
@@ -289,24 +288,24 @@ const insertDeliveriesToUrl = {
 
 const claimDue = {
   name: "claim_payouts",
-  text: `UPDATE payouts SET hand_over_at = now() + interval '15 seconds'
+  text: `UPDATE payouts SET due_at = now() + interval '15 seconds'
     WHERE id IN (
-      SELECT id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
-      ORDER BY hand_over_at LIMIT 100 FOR UPDATE SKIP LOCKED
+      SELECT id FROM payouts WHERE status = 'processing' AND due_at <= now()
+      ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
     )
-    RETURNING ${payoutColumns}, hand_overs`
+    RETURNING ${payoutColumns}, attempts`
 }
 
 const recordSubmission = {
   name: "record_submission",
-  text: `UPDATE payouts SET processed_at = coalesce(processed_at, $2), hand_overs = hand_overs + 1,
-      hand_over_at = now() + $3 * interval '1 millisecond'
+  text: `UPDATE payouts SET processed_at = coalesce(processed_at, $2), attempts = attempts + 1,
+      due_at = now() + $3 * interval '1 millisecond'
     WHERE id = $1 AND status = 'processing'`
 }
 
 const settlePayout = {
   name: "settle_payout",
   text: `UPDATE payouts SET status = $2, end_to_end_id = $3, failure_reason = $4, sequence = sequence + 1,
-      hand_over_at = NULL
+      due_at = NULL
     WHERE id = $1 AND status = 'processing' AND sequence = $5`
 }

@@ -98,8 +98,8 @@ export class Payout {
   @Column("timestamptz", { nullable: true }) processed_at!: Date | null
   @Column("timestamptz") created_at!: Date
   @Column("integer") sequence!: number
-  @Column("timestamptz", { nullable: true }) hand_over_at!: Date | null
-  @Column("integer", { default: 0 }) hand_overs!: number
+  @Column("timestamptz", { nullable: true }) due_at!: Date | null
+  @Column("integer", { default: 0 }) attempts!: number
 }
 
 @Entity("changes")
@@ -160,7 +160,6 @@ export class LedgerTransfer {
   @Column("uuid") resource_id!: string
   @Column("text") reason!: string
   @Column("timestamptz") created_at!: Date
-  @Column("boolean") posted!: boolean
 }
 
 @Entity("requests")

@@ -142,8 +142,8 @@ export class PayoutsService {
           processed_at: null,
           created_at: new Date(epochMs),
           sequence: 1,
-          hand_over_at: isApproved ? new Date() : null,
-          hand_overs: 0
+          due_at: isApproved ? new Date() : null,
+          attempts: 0
         })
         await manager.insert(Payout, payout)
         await this.move(manager, payout, "available", "payouts_in_transit", dto.amount + fee, "payout.created")
@@ -162,8 +162,8 @@ export class PayoutsService {
   /** Submits due payouts to the acquirer and settles those with an outcome. */
   async submitDue() {
     const due = await this.payouts.find({
-      where: { status: "processing", hand_over_at: LessThanOrEqual(new Date()) },
-      order: { hand_over_at: "ASC" },
+      where: { status: "processing", due_at: LessThanOrEqual(new Date()) },
+      order: { due_at: "ASC" },
       take: 100
     })
     for (const payout of due) {
@@ -178,8 +178,8 @@ export class PayoutsService {
         { id: payout.id, status: "processing" },
         {
           processed_at: payout.processed_at ?? new Date(),
-          hand_overs: payout.hand_overs + 1,
-          hand_over_at: new Date(Date.now() + Math.min(1000 * 2 ** payout.hand_overs, 60_000))
+          attempts: payout.attempts + 1,
+          due_at: new Date(Date.now() + Math.min(1000 * 2 ** payout.attempts, 60_000))
         }
       )
     }
@@ -193,7 +193,7 @@ export class PayoutsService {
         end_to_end_id: fails ? null : endToEndId(payout.id),
         failure_reason: fails ? "simulated failure" : null,
         sequence: payout.sequence + 1,
-        hand_over_at: null
+        due_at: null
       }
       const { affected } = await manager.update(Payout, { id: payout.id, status: "processing" }, outcome)
       if (affected !== 1) return
@@ -235,8 +235,7 @@ export class PayoutsService {
       amount,
       resource_id: payout.id,
       reason,
-      created_at: new Date(epochMs),
-      posted: true
+      created_at: new Date(epochMs)
     })
     const entries = [
       { kind: credit, cents: amount },
