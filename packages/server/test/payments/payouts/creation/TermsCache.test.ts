@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PayoutRequest, PayoutTerms } from "../../../../src/payments/payouts/creation/PayoutCreation.ts"
 import { makeTermsCache } from "../../../../src/payments/payouts/creation/TermsCache.ts"
+import { requestedPayout } from "../../../support/NewPayout.ts"
 
 const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   status: "active",
@@ -18,31 +19,7 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
 
 const request = (accountId: string, amount: number): PayoutRequest => ({
   caller: undefined,
-  requested: {
-    id: "payout",
-    accountId,
-    applicationId: null,
-    origin: "api",
-    idempotencyKey: null,
-    method: "pix",
-    amount,
-    description: null,
-    reference: null,
-    recipientName: null,
-    recipientDocument: null,
-    pixKeyType: "email",
-    pixKey: "ana@example.com",
-    bankAccount: null,
-    webhookUrl: null,
-    sealedWebhookSecret: null,
-    endToEndId: null,
-    failureReason: null,
-    processedAtMs: null,
-    createdAtMs: 0,
-    sequence: 1,
-    connectionId: null,
-    providerReference: null
-  }
+  requested: requestedPayout({ accountId, applicationId: null, amount })
 })
 
 describe("TermsCache", () => {
