@@ -319,7 +319,7 @@ const comparable = async (answer: Response) => {
 const chargeRows = `
   SELECT c.status, c.amount, c.description, c.reference, c.customer_name, c.customer_document, c.webhook_url,
     c.webhook_secret IS NOT NULL AS has_secret, c.sequence, c.br_code IS NOT NULL AS has_br_code,
-    coalesce(to_json(c) -> 'receiver', (SELECT s.receiver FROM receivers s WHERE s.id = c.receiver_id))::text AS receiver,
+    coalesce(to_json(c) ->> 'receiver', (SELECT s.receiver::text FROM receivers s WHERE s.id = c.receiver_id)) AS receiver,
     to_jsonb(c) ->> 'recover_at' AS recover_at, c.idempotency_key,
     (SELECT array_agg(e.name || e.sequence || e.status ORDER BY e.name) FROM events e WHERE e.resource_id = c.id) AS events,
     (SELECT array_agg(d.event || d.url || d.destination ORDER BY d.event) FROM deliveries d WHERE d.resource_id = c.id)
