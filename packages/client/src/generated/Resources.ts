@@ -231,7 +231,7 @@ export interface Charge {
   readonly failure_reason: string | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
@@ -437,7 +437,7 @@ export interface Payment {
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
@@ -495,7 +495,7 @@ export interface Payout {
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
