@@ -604,6 +604,15 @@ UNION ALL
 )
 UNION ALL
 (
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = (SELECT resource_id FROM idempotency_keys WHERE digest = $1::text::uuid)
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
   SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
   FROM refunds t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
@@ -2894,7 +2903,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3042,7 +3055,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3836,9 +3853,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -3855,7 +3875,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -3976,9 +3996,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -3995,7 +4018,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4116,9 +4139,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -4135,7 +4161,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4380,19 +4406,23 @@ SET due_at = now() + $3::double precision * interval '1 millisecond'
 WHERE id = $1::uuid AND state = 'ordered' AND attempts = $2::integer;
 
 -- providers/simulator/Simulator.ts acceptPayouts
-INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
+INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
 SELECT
-  p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
-  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $4::double precision * interval '1 millisecond'
+  p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = 'fail@simulator.test',
+  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $5::double precision * interval '1 millisecond'
   END
-FROM (SELECT payout_id, amount, pix_key FROM unnest($1::uuid[], $2::bigint[], $3::text[]) AS t (payout_id, amount, pix_key)) AS p
+FROM
+  (
+    SELECT order_id, amount, pix_key, end_to_end_id
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[]) AS t (order_id, amount, pix_key, end_to_end_id)
+  ) AS p
 ON CONFLICT DO NOTHING
-RETURNING payout_id;
+RETURNING order_id;
 
 -- providers/simulator/Simulator.ts findPayouts
-SELECT payout_id, fails AS failed, reason, end_to_end_id
+SELECT order_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
-WHERE payout_id = ANY ($1::uuid[]) AND due_at <= now();
+WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 
 -- reports/Ownership.ts findHolders
 SELECT 'charge' AS kind, id::text AS name, connection_id
@@ -4448,14 +4478,19 @@ SELECT 'payout', id::text, NULL
 FROM payouts
 WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'processing';
 
+-- reports/ReportStore.ts findPayoutsOfOrders
+SELECT digest, resource_id
+FROM idempotency_keys
+WHERE digest = ANY ($1::uuid[]);
+
 -- reports/ReportStore.ts makeInquiriesDue
 UPDATE payouts
 SET due_at = now()
 WHERE
   id IN (
-    SELECT id
-    FROM payouts
-    WHERE id = ANY ($2::uuid[])
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
     UNION ALL
     SELECT id
     FROM payouts
@@ -4468,6 +4503,16 @@ WHERE
   AND processed_at IS NOT NULL
   AND due_at > now()
 RETURNING id;
+
+-- reports/SimulatorNotifications.ts findOrder
+SELECT s.order_id, s.end_to_end_id
+FROM
+  payouts p
+  JOIN simulator_payouts s ON s.order_id = CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END
+WHERE p.id = $1::uuid;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries

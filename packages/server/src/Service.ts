@@ -96,6 +96,7 @@ import { TestDeliveries } from "./webhooks/endpoints/TestDeliveries.ts"
 import * as DeliveryTotals from "./webhooks/deliveries/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/fan-out/OutboxMaintenance.ts"
 import { PublicAddress } from "./base/network/PublicAddress.ts"
+import * as InstalledAcquirer from "./startup/InstalledAcquirer.ts"
 import { EndpointHealth } from "./webhooks/endpoints/EndpointHealth.ts"
 import { WebhookEndpoints } from "./webhooks/endpoints/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/sending/WebhookScheduler.ts"
@@ -152,7 +153,7 @@ export const stores = Layer.mergeAll(
 )
 
 /** The migrated database and its stores, without listeners and background loops. */
-export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
+export const storesLayer = Layer.merge(stores, InstalledAcquirer.layer).pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
 export const deciders = Layer.mergeAll(

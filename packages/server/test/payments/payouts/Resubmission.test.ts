@@ -7,8 +7,12 @@ import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/providers/Acquirer.ts"
 import { Ids } from "../../../src/base/Ids.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
+import { orderIdOfPayout } from "../../support/Payouts.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { runDue } from "../../support/DueCalls.ts"
+
+/** The ids under which payouts are ordered. */
+const orderIds = new Map<string, string>()
 
 /** A provider's payouts: those that it was sent, and those that it shows. */
 const sent: Array<string> = []
@@ -187,7 +191,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   )
 })
 
-const sentOf = (id: string): number => sent.filter((each) => each === id).length
+const sentOf = (id: string): number => sent.filter((each) => each === orderIds.get(id)).length
 
 /** A payout that is covered and was not sent. */
 const processing = Effect.gen(function* () {
@@ -206,6 +210,7 @@ const processing = Effect.gen(function* () {
       due_at)
     VALUES (${id}::uuid, ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
       now())`
+  orderIds.set(id, yield* orderIdOfPayout(id))
   return id
 })
 
