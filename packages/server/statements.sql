@@ -3074,24 +3074,27 @@ RETURNING id;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
-SET processed_at = coalesce(p.processed_at, i.processed_at), due_at = now() + i.delay_ms * interval '1 millisecond'
+SET
+  processed_at = coalesce(p.processed_at, i.processed_at),
+  due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at
+  END
 FROM
   (
     SELECT *
     FROM
       (
-        SELECT id, processed_at, delay_ms
-        FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[]) AS t (id, processed_at, delay_ms)
+        SELECT id, attempts, processed_at, delay_ms
+        FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::float8[]) AS t (id, attempts, processed_at, delay_ms)
       ) AS r
-    LIMIT $4::integer
+    LIMIT $5::integer
   ) AS i
-WHERE p.id = i.id AND p.id >= $5::uuid AND p.status || '' = 'processing';
+WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3117,18 +3120,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3141,8 +3145,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3170,7 +3174,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3204,7 +3208,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3230,18 +3234,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3254,8 +3259,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3283,7 +3288,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3317,7 +3322,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3343,18 +3348,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3367,8 +3373,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3396,7 +3402,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3427,14 +3433,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3447,7 +3453,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3473,18 +3479,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3497,8 +3504,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3526,7 +3533,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3557,14 +3564,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -4362,48 +4369,61 @@ SET
   attempts = attempts + 1,
   due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
 WHERE id = ANY (ARRAY(SELECT id FROM due))
-RETURNING id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts;
+RETURNING
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
 
 -- providers/OrderStore.ts findOne
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  state
 FROM acquirer_orders
 WHERE id = $1::uuid;
 
 -- providers/OrderStore.ts insertOne
 INSERT INTO
   acquirer_orders (
-    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state,
-    due_at, created_at
+    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+    state, due_at, created_at
   )
 SELECT
-  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, 'ordered',
-  now() + $12::double precision * interval '1 millisecond', now()
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  'ordered', now() + $13::double precision * interval '1 millisecond', now()
 FROM
   (
-    SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+    SELECT
+      id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+      accepted_at
     FROM
       unnest(
         $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[],
-        $11::integer[]
-      ) AS t (id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts)
+        $11::integer[], $12::timestamptz[]
+      ) AS t (
+        id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+        accepted_at
+      )
   ) AS o;
 
 -- providers/OrderStore.ts lockOpen
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts lockOpenOf
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE charge_id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts postpone
 UPDATE acquirer_orders
-SET due_at = now() + $3::double precision * interval '1 millisecond'
-WHERE id = $1::uuid AND state = 'ordered' AND attempts = $2::integer;
+SET
+  accepted_at = coalesce(accepted_at, CASE WHEN $4::boolean THEN now() END),
+  due_at = CASE WHEN attempts = $2::integer THEN now() + $3::double precision * interval '1 millisecond' ELSE due_at
+  END
+WHERE id = $1::uuid AND state = 'ordered';
 
 -- providers/simulator/Simulator.ts acceptPayouts
 INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)

@@ -29,6 +29,7 @@ import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
+import type { Leased } from "../../providers/OrderStore.ts"
 import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -198,7 +199,7 @@ export class ExceptionResolution extends Context.Service<
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
           const accepting = decision.action === "accept" ? yield* chargeFor(known, decision.chargeId) : undefined
-          const order: ExceptionReturn | undefined = yield* Effect.tap(
+          const order: Leased<ExceptionReturn> | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited
           ).pipe(sql.withTransaction, runToCompletion(sql))

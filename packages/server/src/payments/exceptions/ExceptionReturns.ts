@@ -6,8 +6,8 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
- * - a refusal of a repeated request is final only when no request before it can still arrive: see `answerTo`, and only
- *   where no other process has asked since.
+ * - a refusal of a repeated request is final only when no request before it can still arrive or was accepted: see `answerTo`,
+ *   and only where no other process has asked since.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
@@ -46,9 +46,9 @@ export class ExceptionReturns extends Context.Service<
     readonly order: (
       exception: StoredException,
       asks: "at once" | "in the background"
-    ) => Effect.Effect<ExceptionReturn, InvalidStateError | SqlError>
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
     /** Asks the provider and commits its answer. An unclear answer leaves the order open. */
-    readonly execute: (order: ExceptionReturn) => Effect.Effect<void, Unavailable>
+    readonly execute: (order: Leased<ExceptionReturn>) => Effect.Effect<void, Unavailable>
     /** Ends an order, in a transaction. False where it is not open, or not the return of an exception. */
     readonly finish: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<boolean, SqlError>
     /** Claims orders whose answer is not final, to repeat them. */
@@ -67,16 +67,16 @@ export class ExceptionReturns extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
-      /** `refused`: the attempt whose refusal the outcome is. It is not final where the provider was asked again since. */
-      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: number) {
+      /** `refused`: the order whose refused request the outcome is. */
+      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
         const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
         if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
         yield* lockLedgerOf(sql, [known.connectionId])
         const exception = yield* store.lock(known.exceptionId)
         const order = yield* orders.lockOpen(orderId)
         if (order === undefined || exception === undefined) return false
-        if (!(yield* orders.finish({ id: orderId, attempts: refused ?? order.attempts }, stateOf(outcome))))
-          return false
+        if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
+        if (!(yield* orders.finish(order, stateOf(outcome)))) return false
         if (outcome._tag === "Failed") {
           const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
           yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
@@ -90,14 +90,14 @@ export class ExceptionReturns extends Context.Service<
       })
 
       /** Commits the provider's answer, unless its notification was applied before. */
-      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
+      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: StoredOrder) =>
         Effect.gen(function* () {
           if (!(yield* end(order.id, outcome, refused))) return
           yield* claimKeyOf(sql, reportOf(order), order.id)
         }).pipe(sql.withTransaction, runToCompletion(sql))
 
-      const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
-        const { amount, attempts, connectionId, endToEndId, id } = order
+      const execute = Effect.fnUntraced(function* (order: Leased<ExceptionReturn>) {
+        const { amount, connectionId, endToEndId, id } = order
         const asked = Effect.flatMap(acquirer.providerFor(providerOf(connectionId)), ({ orderReturn }) =>
           orderReturn({ id, endToEndId, txid: null, amount, description: null })
         )
@@ -107,9 +107,9 @@ export class ExceptionReturns extends Context.Service<
           case "Failed":
             return yield* commit(order, answer)
           case "Refused":
-            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
+            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, order)
         }
-        yield* orders.askAgain(order)
+        yield* orders.askAgain(order, answer === undefined ? undefined : "accepted")
       })
 
       return ExceptionReturns.of({

@@ -19,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "./DisputedMoney.ts"
@@ -49,7 +49,7 @@ export class Refunds extends Context.Service<
       chargeId: string,
       request: RefundRequest,
       leaseMs: number
-    ) => Effect.Effect<ChargeOrder, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
+    ) => Effect.Effect<Leased<ChargeOrder>, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
     /** Ends the open refund of a charge. */
     readonly end: (locked: LockedCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
     /** Applies a return that the provider reports. */
