@@ -8,6 +8,7 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
+import { Acceptance } from "./payments/exceptions/Acceptance.ts"
 import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
 import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
@@ -171,6 +172,7 @@ export const deciders = Layer.mergeAll(
     )
   ),
   Layer.provideMerge(ExceptionResolution.layer),
+  Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
