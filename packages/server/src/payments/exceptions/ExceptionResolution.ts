@@ -16,14 +16,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError, type RequestRefused } from "../../base/Errors.ts"
 import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { Acceptance } from "./Acceptance.ts"
+import { Acceptance, type AcceptFor, type Recipient } from "./Acceptance.ts"
 import { resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -31,7 +30,7 @@ import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 /** What an operator decides. */
 export type Decision =
   | { readonly action: "return"; readonly reason: string | null }
-  | { readonly action: "accept"; readonly chargeId: string | null; readonly reason: string | null }
+  | ({ readonly action: "accept"; readonly reason: string | null } & AcceptFor)
   | { readonly action: "dismiss"; readonly reason: string }
 
 export class ExceptionResolution extends Context.Service<
@@ -48,11 +47,6 @@ export class ExceptionResolution extends Context.Service<
       NotFoundError | InvalidStateError | RequestRefused | ApprovalRequired | Unavailable | E,
       R
     >
-    /** The charge that `accept` is for, and whether the payment names it: another one needs the `Authority` around it. */
-    readonly acceptanceOf: (
-      exception: StoredException,
-      chargeId: string | null
-    ) => Effect.Effect<{ readonly charge: StoredCharge; readonly isNamed: boolean }, RequestRefused | Unavailable>
     /** Applies the rule of its connection to a new exception, in the transaction that raises it. */
     readonly applyRule: (id: string) => Effect.Effect<void, SqlError | Unavailable>
     readonly find: (id: string) => Effect.Effect<StoredException, NotFoundError | Unavailable>
@@ -76,11 +70,11 @@ export class ExceptionResolution extends Context.Service<
       const decide = Effect.fnUntraced(function* (
         known: StoredException,
         decision: Decision,
-        accepting: StoredCharge | undefined,
+        accepting: Recipient | undefined,
         by: string
       ) {
         yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
-        const charge = accepting === undefined ? undefined : yield* chargeStore.lock(accepting.id)
+        const charge = accepting?.charge && (yield* chargeStore.lock(accepting.charge.id))
         const exception = (yield* store.lock(known.id)) ?? known
         const refused = new InvalidStateError({ status: exception.status })
         // An open exception with an action waits for the provider.
@@ -92,10 +86,9 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept":
-            if (exception.unallocated <= 0 || charge === undefined) return yield* refused
-            if (charge.id !== exception.chargeId && !(yield* acceptance.mayAcceptFor(exception)))
-              return yield* new ApprovalRequired()
-            yield* acceptance.accept(exception, charge, by, decision.reason)
+            if (exception.unallocated <= 0 || accepting === undefined) return yield* refused
+            if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
+            yield* acceptance.accept(exception, { ...accepting, charge }, by, decision.reason)
             return undefined
           case "return":
             return yield* orderReturn(exception, by, decision.reason, "at once")
@@ -116,15 +109,9 @@ export class ExceptionResolution extends Context.Service<
       return ExceptionResolution.of({
         find,
 
-        acceptanceOf: (exception, chargeId) =>
-          Effect.map(acceptance.chargeFor(exception, chargeId), (charge) => ({
-            charge,
-            isNamed: charge.id === exception.chargeId
-          })),
-
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
-          const accepting = decision.action === "accept" ? yield* acceptance.chargeFor(known, decision.chargeId) : undefined
+          const accepting = decision.action === "accept" ? yield* acceptance.recipientOf(known, decision) : undefined
           const order: ExceptionReturn | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited
@@ -142,7 +129,7 @@ export class ExceptionResolution extends Context.Service<
               return
             case "accept": {
               const charge = exception.chargeId === null ? undefined : yield* chargeStore.lock(exception.chargeId)
-              if (charge !== undefined) yield* acceptance.accept(exception, charge, RULE, null)
+              if (charge !== undefined) yield* acceptance.accept(exception, { ...charge, charge }, RULE, null)
               return
             }
             case "return":
