@@ -2326,15 +2326,15 @@ ORDER BY id;
 
 -- payments/disputes/DisputeStore.ts findOne
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE id = $1::uuid;
 
 -- payments/disputes/DisputeStore.ts findOneByExternalId
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
 
@@ -2345,11 +2345,28 @@ WHERE dispute_id = ANY ($1::uuid[]) AND state = 'ordered';
 
 -- payments/disputes/DisputeStore.ts lockAllOf
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE charge_id = $1::uuid
 ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockAllOfException
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE exception_id = $1::uuid
+ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockOne
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE id = $1::uuid
 FOR UPDATE;
 
 -- payments/disputes/DisputeStore.ts putOne
@@ -2357,28 +2374,31 @@ WITH
   changed AS (
     INSERT INTO
       disputes (
-        id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-        defense_deadline_at, resolved_at, arrived_resolved, sequence
+        id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+        opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
       )
     SELECT
-      id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-      defense_deadline_at, resolved_at, arrived_resolved, sequence
+      id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+      opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
     FROM
       (
         SELECT
-          id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-          defense_deadline_at, resolved_at, arrived_resolved, sequence
+          id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+          opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::boolean[], $15::integer[]
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::bigint[],
+            $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::boolean[], $16::integer[],
+            $17::bigint[], $18::text[]
           ) AS t (
-            id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-            defense_deadline_at, resolved_at, arrived_resolved, sequence
+            id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+            opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
           )
       ) AS d
     ON CONFLICT (id) DO UPDATE
-    SET status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence
+    SET
+      status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence,
+      external_id = excluded.external_id, returned = excluded.returned, return_id = excluded.return_id
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -2390,8 +2410,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
-            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
+            $19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::text[], $26::text[], $27::integer[],
+            $28::timestamptz[], $29::uuid[], $30::uuid[], $31::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
