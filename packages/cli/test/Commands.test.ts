@@ -4,7 +4,7 @@ import { makeApprovers, payoutAboveLimit } from "@pix-payments/server/test/Appro
 import { startDouble } from "@pix-payments/server/test/Bank"
 import { created } from "@pix-payments/server/test/ChargeRequests"
 import { connectTo } from "@pix-payments/server/test/Connections"
-import { operated } from "@pix-payments/server/test/Money"
+import { holding, operated } from "@pix-payments/server/test/Money"
 import { closedPort, eventually, loopback, receiver } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
@@ -144,7 +144,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     Effect.gen(function* () {
       const { applicationId, env } = yield* setup
       const { one, other } = yield* makeApprovers
-      const { payout } = yield* payoutAboveLimit()
+      const { accountId, payout } = yield* payoutAboveLimit()
+      const { name: accountName } = yield* operated<{ name: string }>("GET", `/accounts/${accountId}`)
       const by = (token: string, ...args: ReadonlyArray<string>) => pix(args, { env: { ...env, PIX_TOKEN: token } })
       const requested = yield* by(one.token, "payouts", "approve", payout.id, "--yes")
       assert.strictEqual(requested.code, 0, requested.err)
@@ -158,10 +159,18 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       )
       const asked = yield* by(other.token, "approvals", "approve", approval.id)
       assert.strictEqual(asked.code, 2)
-      assert.include(
-        asked.err,
-        `Approve payout.release of payout ${payout.id}, requested by admin: send R$ 10,00 (ten reais) to `
-      )
+      for (const line of [
+        "Approve: Release a payout\n",
+        "  amount: R$ 10,00 (ten reais)\n",
+        `  to: ${holding.pix_key}\n`,
+        `  payout: ${payout.id}\n`,
+        `  account: ${accountName} (${accountId})\n`,
+        "  balance after: R$ 990,00\n",
+        "  requested by: admin\n",
+        "Approve it?\n"
+      ]) {
+        assert.include(asked.err, line)
+      }
       const approved = yield* by(other.token, "approvals", "approve", approval.id, "--yes")
       assert.deepInclude(JSON.parse(approved.out), { status: "approved", result_id: payout.id })
 
