@@ -15,8 +15,10 @@ import { may, session } from "../app/Session.ts"
 import { hasShortcuts } from "../app/Shortcuts.ts"
 import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
+import { isToBeShown, ShowSecret } from "../parts/ApprovedSecret.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { List } from "../parts/List.tsx"
+import { Secret } from "../parts/Secret.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -26,6 +28,7 @@ import { Unrequested } from "./Unrequested.tsx"
 
 export const Approvals = () => {
   const version = useSignal(0)
+  const secret = useSignal<string | undefined>(undefined)
   const selected = useSignal<ReadonlyArray<Approval>>([])
   useDecisionKeys()
   const { fields, nav } = words()
@@ -35,6 +38,7 @@ export const Approvals = () => {
   }
   return (
     <>
+      {secret.value !== undefined && <Secret text={secret.value} />}
       <List
         title={nav.approvals}
         actions={selected.value.length > 0 && <Selected of={selected} onDone={reload} />}
@@ -63,7 +67,7 @@ export const Approvals = () => {
           {
             name: fields.status,
             right: true,
-            cell: (approval) => <Decision of={approval} onDone={reload} />
+            cell: (approval) => <Decision of={approval} secret={secret} onDone={reload} />
           }
         ]}
       />
@@ -211,8 +215,16 @@ const useDecisionKeys = () =>
     return () => globalThis.removeEventListener("keydown", onKey)
   }, [])
 
-/** The state; while it waits, what another operator can do. */
-const Decision = ({ of: approval, onDone }: { readonly of: Approval; readonly onDone: () => void }) => {
+/** The state; while it waits, what another operator can do; once a key or token is approved, what its requester can do. */
+const Decision = ({
+  of: approval,
+  onDone,
+  secret
+}: {
+  readonly of: Approval
+  readonly secret: Signal<string | undefined>
+  readonly onDone: () => void
+}) => {
   const text = approvalWords()
   const { actions, fields } = words()
   const isOwn = session.state.value?.operator.id === approval.requested_by.id
@@ -221,6 +233,17 @@ const Decision = ({ of: approval, onDone }: { readonly of: Approval; readonly on
       <>
         <State of={approval.status} name={approvalStateName(approval.status)} />
         {isOwn && approval.status === "pending" && <div class="quiet">{text.own}</div>}
+        {isToBeShown(approval) && (
+          <div>
+            <ShowSecret
+              of={approval}
+              onDone={(shown) => {
+                secret.value = shown
+                onDone()
+              }}
+            />
+          </div>
+        )}
       </>
     )
   }
