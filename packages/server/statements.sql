@@ -1383,20 +1383,74 @@ SELECT
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT coalesce(json_object_agg(n.id, n.name), '{}')
+    FROM
+      (
+        SELECT id, name
+        FROM accounts
+        WHERE
+          id = ANY (
+            ARRAY[a.account_id, a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'account_ids'), (a.before -> 'account_ids')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+        UNION ALL
+        SELECT id, name
+        FROM applications
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM operators
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM acquirer_connections
+        WHERE
+          id = ANY (
+            ARRAY[a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'connection_id'), (a.before -> 'connection_id')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+      ) n
+  ) AS names,
+  ARRAY(
+    SELECT e.id
+    FROM approvals e
+    WHERE
+      e.intent = a.intent
+      AND e.id <> a.id
+      AND e.created_at > now() - interval '72 hours'
+      AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
+    ORDER BY e.id DESC
+    LIMIT 10
+  ) AS equal_requests
 FROM approvals a
 WHERE a.id = $1::uuid;
 
 -- operators/approvals/ApprovalStore.ts insertOne
 INSERT INTO
   approvals (
-    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, requested_by, status, expires_at,
-    created_at
+    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, intent, requested_by, status,
+    expires_at, created_at
   )
 VALUES
   (
     $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::text::json, $7::text::json, $8::text::json, $9::text, $10::text,
-    $11::uuid, 'pending', now() + interval '72 hours', to_timestamp($12::double precision / 1000)
+    $11::text, $12::uuid, 'pending', now() + interval '72 hours', to_timestamp($13::double precision / 1000)
   )
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
