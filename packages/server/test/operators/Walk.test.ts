@@ -24,10 +24,12 @@ const isStream = ({ template }: DeclaredRoute) => template.endsWith("/events/str
 
 type Limit = "unlimited" | "its account" | "another account"
 
-const callers: ReadonlyArray<readonly [OperatorRole, Limit]> = (["viewer", "developer", "operator"] as const)
-  .flatMap((role) => (["unlimited", "its account", "another account"] as const).map((limit) => [role, limit] as const))
-  // An admin is never limited (OPR-41).
-  .concat([["admin", "unlimited"]])
+const limited = (["viewer", "developer", "operator"] as const).flatMap((role) =>
+  (["unlimited", "its account", "another account"] as const).map((limit) => [role, limit] as const)
+)
+
+/** An admin is never limited (OPR-41). */
+const callers: ReadonlyArray<readonly [OperatorRole, Limit]> = [...limited, ["admin", "unlimited"]]
 
 /** What the declaration says that a caller gets. */
 const expected = (route: DeclaredRoute, role: OperatorRole, limit: Limit): 403 | 404 | "allowed" => {
