@@ -13,6 +13,7 @@ import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
@@ -173,7 +174,6 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(ExceptionResolution.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
-  Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -184,7 +184,8 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 

@@ -30,6 +30,7 @@ import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Leased } from "../../providers/OrderStore.ts"
+import { acceptance } from "./ContradictoryOutcomes.ts"
 import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -139,6 +140,13 @@ export class ExceptionResolution extends Context.Service<
         return isThrough(exception.connectionId, charge) ? charge : yield* refused
       })
 
+      /** The charge that `accept` is for; none of a contradictory outcome, whose account is that of what it contradicts. */
+      const acceptingFor = Effect.fnUntraced(function* (exception: StoredException, chargeId: string | null) {
+        if (exception.kind !== "contradictory_outcome") return yield* chargeFor(exception, chargeId)
+        if (chargeId === null || chargeId === exception.chargeId) return undefined
+        return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
+      })
+
       /** Whether the money may go to another charge than the payment names (OPR-112). */
       const mayAcceptFor = Effect.fnUntraced(function* ({ id }: StoredException) {
         const [row] = yield* sql<{ may: boolean }>`
@@ -153,7 +161,8 @@ export class ExceptionResolution extends Context.Service<
         accepting: StoredCharge | undefined,
         by: string
       ) {
-        yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
+        const accountId = accepting?.accountId ?? known.accountId
+        yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
         const charge = accepting === undefined ? undefined : yield* chargeStore.lock(accepting.id)
         const exception = (yield* store.lock(known.id)) ?? known
         const refused = new InvalidStateError({ status: exception.status })
@@ -166,6 +175,12 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept":
+            if (exception.kind === "contradictory_outcome") {
+              if (exception.accountId === null) return yield* refused
+              const owned = { ...exception, accountId: exception.accountId }
+              yield* store.put(...acceptance(ids, owned, by, decision.reason, yield* Clock.currentTimeMillis))
+              return undefined
+            }
             if (exception.unallocated <= 0 || charge === undefined) return yield* refused
             if (charge.id !== exception.chargeId && !(yield* mayAcceptFor(exception)))
               return yield* new ApprovalRequired()
@@ -198,7 +213,7 @@ export class ExceptionResolution extends Context.Service<
 
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
-          const accepting = decision.action === "accept" ? yield* chargeFor(known, decision.chargeId) : undefined
+          const accepting = decision.action === "accept" ? yield* acceptingFor(known, decision.chargeId) : undefined
           const order: Leased<ExceptionReturn> | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited

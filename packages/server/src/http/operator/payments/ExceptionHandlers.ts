@@ -99,9 +99,10 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 
   /** What a second operator approves: money for another charge than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, status, unallocated } = exception
-    // What cannot be accepted is refused by the action itself.
+    const { action, id, kind, status, unallocated } = exception
+    // What cannot be accepted is refused by the action itself. The account of a contradictory outcome is known.
     if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
+    if (kind === "contradictory_outcome") return undefined
     const { charge, isNamed } = yield* exceptions.acceptanceOf(exception, decision.chargeId)
     return isNamed
       ? undefined
@@ -144,6 +145,9 @@ const toException = (exception: StoredException): AcquirerException => ({
   occurred_at: formatInstant(exception.occurredAtMs),
   charge_id: exception.chargeId,
   account_id: exception.accountId,
+  payout_id: exception.payoutId,
+  refund_id: exception.refundId,
+  provider_outcome: exception.providerOutcome,
   action: exception.action,
   reason: exception.reason,
   failure_reason: exception.failureReason,
