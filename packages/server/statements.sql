@@ -1305,6 +1305,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'connection.update'
         AND o.role IN ('admin')
+        OR a.action = 'connection.register_webhook'
+        AND o.role IN ('admin')
         OR a.action = 'account.update'
         AND o.role IN ('admin')
         OR a.action = 'operator.create'
