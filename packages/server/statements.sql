@@ -1314,6 +1314,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'connection.update'
         AND o.role IN ('admin')
+        OR a.action = 'connection.register_webhook'
+        AND o.role IN ('admin')
         OR a.action = 'account.update'
         AND o.role IN ('admin')
         OR a.action = 'operator.create'
