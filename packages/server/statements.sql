@@ -2478,7 +2478,7 @@ WITH
       ) AS e
     ON CONFLICT (id) DO UPDATE
     SET
-      status = excluded.status, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
+      status = excluded.status, amount = excluded.amount, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
       account_id = excluded.account_id, action = excluded.action, reason = excluded.reason,
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
@@ -2517,6 +2517,40 @@ WITH
   )
 SELECT id
 FROM changed;
+
+-- payments/exceptions/UnreadableEntries.ts claimMany
+UPDATE unreadable_entries
+SET read_at = now(), read_by = $2::text
+WHERE
+  connection_id = $1::uuid
+  AND digest IN (
+    SELECT u.digest
+    FROM unreadable_entries u JOIN acquirer_exceptions e ON e.id = u.exception_id
+    WHERE
+      u.connection_id = $1::uuid
+      AND e.status = 'open'
+      AND e.created_at > now() - interval '90 days'
+      AND (u.read_at <= now() - interval '24 hours' OR u.read_by <> $2::text)
+    ORDER BY u.read_at
+    LIMIT $3::integer
+  )
+RETURNING list, from_at, to_at, digest, exception_id;
+
+-- payments/exceptions/UnreadableEntries.ts meetOne
+WITH
+  forgotten AS (
+    DELETE FROM unreadable_entries
+    WHERE connection_id = $1::uuid AND exception_id IS NULL AND read_at < now() - interval '7 days' AND digest <> $2::text
+  )
+INSERT INTO unreadable_entries AS e (connection_id, digest, list, from_at, to_at, failures, read_at, read_by)
+VALUES
+  (
+    $1::uuid, $2::text, $3::text, to_timestamp($4::double precision / 1000), to_timestamp($5::double precision / 1000), 1, now(),
+    $6::text
+  )
+ON CONFLICT (connection_id, digest) DO UPDATE
+SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
+RETURNING failures, exception_id;
 
 -- payments/payouts/ParkedPayouts.ts rescheduleStatement
 WITH RECURSIVE

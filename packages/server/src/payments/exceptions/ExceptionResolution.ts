@@ -85,11 +85,14 @@ export class ExceptionResolution extends Context.Service<
             yield* store.put({ ...exception, ...resolution("dismiss", by, nowMs), reason: decision.reason }, [])
             return undefined
           }
-          case "accept":
-            if (exception.unallocated <= 0 || accepting === undefined) return yield* refused
+          case "accept": {
+            if (accepting === undefined) return yield* refused
             if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
-            yield* acceptance.accept(exception, { ...accepting, charge }, by, decision.reason)
+            const acceptable = yield* acceptance.acceptable(exception, decision.amount)
+            if (acceptable === undefined) return yield* refused
+            yield* acceptance.accept(acceptable, { ...accepting, charge }, by, decision.reason)
             return undefined
+          }
           case "return":
             return yield* orderReturn(exception, by, decision.reason, "at once")
         }

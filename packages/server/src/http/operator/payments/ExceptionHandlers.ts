@@ -105,7 +105,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         )
       }).pipe(
         Effect.catchTags({
-          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
           NotFoundError: notFound,
           InvalidStateError: invalidState,
           KeyReused: keyReused
@@ -135,9 +135,10 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 
   /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, status, unallocated } = exception
+    const { action, id, kind, status, unallocated } = exception
     // What cannot be accepted is refused by the action itself.
-    if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
+    if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
+    if (unallocated <= 0 && kind !== "unreadable") return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
@@ -147,7 +148,11 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           resourceId: id,
           accountId,
           concerns: null,
-          request: { ...to, reason: decision.reason },
+          request: {
+            ...to,
+            ...(decision.amount !== null && { amount: decision.amount }),
+            reason: decision.reason
+          },
           before: { status, unallocated }
         } as const)
   })
@@ -155,9 +160,9 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 })
 
 const decisionOf = (input: ResolveException): Effect.Effect<Decision, RequestRefused> => {
-  const { account_id: accountId = null, action, charge_id: chargeId = null, reason } = input
+  const { account_id: accountId = null, action, amount = null, charge_id: chargeId = null, reason } = input
   if (action === "return") return Effect.succeed({ action, reason: reason ?? null })
-  if (action === "accept") return Effect.succeed({ action, chargeId, accountId, reason: reason ?? null })
+  if (action === "accept") return Effect.succeed({ action, amount, chargeId, accountId, reason: reason ?? null })
   return reason === undefined || reason === null
     ? Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["reason"] }))
     : Effect.succeed({ action, reason })
