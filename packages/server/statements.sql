@@ -306,33 +306,41 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LedgerVerification.ts replaceCheckpoints
-WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE)
-INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-SELECT owner_id, kind, sum(balance)::bigint
-FROM
-  (
-    (
-      SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-      FROM
+WITH
+  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
+  replaced AS (
+    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
+    SELECT owner_id, kind, sum(balance)::bigint
+    FROM
+      (
         (
-          SELECT t.*
-          FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-          WHERE t.id <= (SELECT through_id FROM position)
-        ) t
-        CROSS JOIN LATERAL (
-          VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-        ) AS e (owner_id, kind, amount)
-      GROUP BY 1, 2
-    )
-    UNION ALL
-    SELECT owner_id, kind, 0
-    FROM ledger_checkpoints
+          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
+          FROM
+            (
+              SELECT t.*
+              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
+              WHERE t.id <= (SELECT through_id FROM position)
+            ) t
+            CROSS JOIN LATERAL (
+              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
+            ) AS e (owner_id, kind, amount)
+          GROUP BY 1, 2
+        )
+        UNION ALL
+        SELECT owner_id, kind, 0
+        FROM ledger_checkpoints
+        WHERE owner_id = ANY ($1::uuid[])
+      ) s
     WHERE owner_id = ANY ($1::uuid[])
-  ) s
-WHERE owner_id = ANY ($1::uuid[])
-GROUP BY 1, 2
-ON CONFLICT (owner_id, kind) DO UPDATE
-SET balance = excluded.balance;
+    GROUP BY 1, 2
+    ON CONFLICT (owner_id, kind) DO UPDATE
+    SET balance = excluded.balance
+    RETURNING owner_id, kind, balance
+  )
+SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
+FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
+WHERE coalesce(before.balance, 0) <> r.balance
+ORDER BY 1, 2;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*
