@@ -161,8 +161,10 @@ export class Reports extends Context.Service<
               )
           ),
 
-        payouts: (connectionId, page, where) =>
-          applyOwn(
+        payouts: Effect.fnUntraced(function* (connectionId, sent, where) {
+          const payoutOf = yield* store.payoutsOf(sent.flatMap(({ id }) => id ?? []))
+          const page = sent.map((each) => ({ ...each, id: payoutOf.get(each.id ?? "") ?? null }))
+          return yield* applyOwn(
             connectionId,
             page,
             ({ id, key }) => ({ payoutId: id, key }),
@@ -174,7 +176,8 @@ export class Reports extends Context.Service<
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
                 (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
               )
-          ),
+          )
+        }),
 
         disputes: (connectionId, page, where) =>
           applyOwn(

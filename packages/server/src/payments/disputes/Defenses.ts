@@ -17,7 +17,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { Disputes } from "./Disputes.ts"
 import { DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
@@ -110,7 +110,7 @@ export class Defenses extends Context.Service<
       })
 
       /** Asks the provider and commits its answer; an unclear one leaves the order open. Gives the reason of a refusal. */
-      const execute = Effect.fnUntraced(function* (order: StoredOrder) {
+      const execute = Effect.fnUntraced(function* (order: Leased) {
         const dispute = order.disputeId === null ? undefined : yield* store.find(order.disputeId)
         if (dispute === undefined) return undefined
         const asked = acquirer.providerFor(order.connectionId).pipe(

@@ -22,6 +22,7 @@ import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
+import type { Leased } from "../../providers/OrderStore.ts"
 import { Acceptance, type AcceptFor, type Recipient } from "./Acceptance.ts"
 import { resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
@@ -115,7 +116,7 @@ export class ExceptionResolution extends Context.Service<
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
           const accepting = decision.action === "accept" ? yield* acceptance.recipientOf(known, decision) : undefined
-          const order: ExceptionReturn | undefined = yield* Effect.tap(
+          const order: Leased<ExceptionReturn> | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited
           ).pipe(sql.withTransaction, runToCompletion(sql))

@@ -7,8 +7,8 @@
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
  * - the return of money that an account accepted moves within that account (`ExceptionRefunds.ts`);
- * - a refusal of a repeated request is final only when no request before it can still arrive: see `answerTo`, and only
- *   where no other process has asked since.
+ * - a refusal of a repeated request is final only when no request before it can still arrive or was accepted: see `answerTo`,
+ *   and only where no other process has asked since.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,7 +20,7 @@ import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
@@ -50,7 +50,7 @@ export class ExceptionReturns extends Context.Service<
     readonly order: (
       exception: StoredException,
       asks: "at once" | "in the background"
-    ) => Effect.Effect<ExceptionReturn, InvalidStateError | SqlError>
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
     /**
      * Stores the order to return cents that an account accepted, in a transaction that has locked the exception. The caller moves
      * the money to `returns_in_transit`, and asks the provider by `execute`.
@@ -58,9 +58,9 @@ export class ExceptionReturns extends Context.Service<
     readonly orderRefund: (
       exception: Accepted["exception"],
       amount: number
-    ) => Effect.Effect<ExceptionReturn, InvalidStateError | SqlError>
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
     /** Asks the provider and commits its answer. An unclear answer leaves the order open. */
-    readonly execute: (order: ExceptionReturn) => Effect.Effect<void, Unavailable>
+    readonly execute: (order: Leased<ExceptionReturn>) => Effect.Effect<void, Unavailable>
     /** Ends an order, in a transaction. False where it is not open, or not the return of an exception. */
     readonly finish: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<boolean, SqlError>
     /** Claims orders whose answer is not final, to repeat them. */
@@ -106,16 +106,16 @@ export class ExceptionReturns extends Context.Service<
         )
       })
 
-      /** `refused`: the attempt whose refusal the outcome is. It is not final where the provider was asked again since. */
-      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: number) {
+      /** `refused`: the order whose refused request the outcome is. */
+      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
         const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
         if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
         yield* lockLedgerOf(sql, [known.connectionId, ...(known.accountId === null ? [] : [known.accountId])])
         const exception = yield* store.lock(known.exceptionId)
         const order = yield* orders.lockOpen(orderId)
         if (order === undefined || exception === undefined) return false
-        if (!(yield* orders.finish({ id: orderId, attempts: refused ?? order.attempts }, stateOf(outcome))))
-          return false
+        if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
+        if (!(yield* orders.finish(order, stateOf(outcome)))) return false
         if (order.accountId !== null) {
           yield* endRefund(exception, order.amount, outcome)
           return true
@@ -133,14 +133,14 @@ export class ExceptionReturns extends Context.Service<
       })
 
       /** Commits the provider's answer, unless its notification was applied before. */
-      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
+      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: StoredOrder) =>
         Effect.gen(function* () {
           if (!(yield* end(order.id, outcome, refused))) return
           yield* claimKeyOf(sql, reportOf(order), order.id)
         }).pipe(sql.withTransaction, runToCompletion(sql))
 
-      const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
-        const { amount, attempts, connectionId, endToEndId, id } = order
+      const execute = Effect.fnUntraced(function* (order: Leased<ExceptionReturn>) {
+        const { amount, connectionId, endToEndId, id } = order
         const asked = Effect.flatMap(acquirer.providerFor(providerOf(connectionId)), ({ orderReturn }) =>
           orderReturn({ id, endToEndId, txid: null, amount, description: null })
         )
@@ -150,9 +150,9 @@ export class ExceptionReturns extends Context.Service<
           case "Failed":
             return yield* commit(order, answer)
           case "Refused":
-            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
+            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, order)
         }
-        yield* orders.askAgain(order)
+        yield* orders.askAgain(order, answer === undefined ? undefined : "accepted")
       })
 
       return ExceptionReturns.of({

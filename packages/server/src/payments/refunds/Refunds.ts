@@ -20,7 +20,7 @@ import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../.
 import { Ids } from "../../base/Ids.ts"
 import { availableOf } from "../../ledger/Ledger.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "./DisputedMoney.ts"
@@ -50,7 +50,7 @@ export class Refunds extends Context.Service<
       chargeId: string,
       request: RefundRequest,
       leaseMs: number
-    ) => Effect.Effect<ChargeOrder, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
+    ) => Effect.Effect<Leased<ChargeOrder>, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
     /** Ends the open refund of a charge. */
     readonly end: (locked: LockedCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
     /** Applies a return that the provider reports. */

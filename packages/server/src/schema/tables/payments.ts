@@ -47,13 +47,15 @@ export const paymentTables = [
   `CREATE INDEX charges_of_document ON charges (customer_document, account_id, id) WHERE customer_document IS NOT NULL`,
   `CREATE INDEX charges_of_email ON charges (customer_email, account_id, id) WHERE customer_email IS NOT NULL`,
 
-  // STABLE, as convert_to is, so that PostgreSQL inlines it.
+  // STABLE, as convert_to is, so that PostgreSQL inlines it. With version and variant of a UUID: that of a payout is its id at the
+  // provider, which may check them.
   `CREATE FUNCTION idempotency_digest(scope uuid, kind text, origin text, key text) RETURNS uuid LANGUAGE sql STABLE
     PARALLEL SAFE
-    RETURN encode(substr(sha256(convert_to(concat_ws(' ', scope, kind, origin, key), 'UTF8')), 1, 16), 'hex')::uuid`,
-  `-- Idempotency keys of charges and payouts: unique over all partitions. Rows are inserted, never changed.
+    RETURN overlay(overlay(encode(substr(sha256(convert_to(concat_ws(' ', scope, kind, origin, key), 'UTF8')), 1, 16), 'hex')
+      PLACING '5' FROM 13) PLACING '8' FROM 17)::uuid`,
+  `-- Idempotency keys of charges, and ids of payouts at their providers: unique over all partitions. Rows are inserted, never changed.
   CREATE TABLE idempotency_keys (
-    digest uuid PRIMARY KEY, -- of scope (application, or account where an operator asked), kind, origin and key
+    digest uuid PRIMARY KEY, -- of scope (application, or account where an operator asked), kind, origin and key, or own id
     resource_id uuid NOT NULL
   )`,
 

@@ -73,7 +73,8 @@ class History {
       accountId,
       amount,
       pending,
-      attempts: 1
+      attempts: 1,
+      acceptedAtMs: null
     }
     this.refunds.set(order.id, orderedRefund(this.locked.charge, order, null, NOW))
     this.locked = { ...afterStep(this.locked, step), order }
