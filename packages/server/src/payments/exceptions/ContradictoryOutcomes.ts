@@ -9,7 +9,7 @@
  * - an outcome that agrees with the books again reverses the money, also after `accept`, and closes the exception;
  * - processes that learn of one outcome at the same moment raise one exception: the ledger accounts are locked first.
  *
- * Rules: BAL-14, OPR-210 to OPR-213.
+ * Rules: BAL-14, OPR-212 to OPR-214.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
@@ -123,9 +123,13 @@ export const layer = Layer.effect(
           Effect.asVoid(ofPayout(payoutId, late)).pipe(sql.withTransaction, runToCompletion(sql)),
         return: (orderId, late) => {
           const attempt: Effect.Effect<void, Unavailable> = Effect.gen(function* () {
+            const order = yield* orders.find(orderId)
+            // One that is open is asked again.
+            if (order === undefined || order.state === "ordered") return
             yield* ofReturn(orderId, late)
-            const { connectionId = null } = (yield* orders.find(orderId)) ?? {}
-            if (late.outcome === "completed") yield* claimKeyOf(sql, copyOfReturn(orderId, connectionId), orderId)
+            if (late.outcome === "completed") {
+              yield* claimKeyOf(sql, copyOfReturn(orderId, order.connectionId), orderId)
+            }
           }).pipe(
             sql.withTransaction,
             runToCompletion(sql),

@@ -32,7 +32,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     simulated(`/payouts/${id}/${outcome === "completed" ? "complete" : "fail"}`, { reason: "account closed" })
 
   it.effect.each(endings)(
-    "BAL-14, OPR-210, OPR-211: $books, then $provider: one exception with its money, which `accept` carries to the account",
+    "BAL-14, OPR-212, OPR-213: $books, then $provider: one exception with its money, which `accept` carries to the account",
     ({ books, money, provider }) =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
@@ -90,7 +90,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
   )
 
   it.effect.each(["open", "accepted", "dismissed"] as const)(
-    "BAL-14, OPR-212: an outcome that agrees with the books again closes an exception that is %s, and its money goes back",
+    "BAL-14, OPR-214: an outcome that agrees with the books again closes an exception that is %s, and its money goes back",
     (state) =>
       Effect.gen(function* () {
         const { key } = yield* funded(5000)
@@ -159,7 +159,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
 
   it.effect(
-    "BAL-14, OPR-211: a refund that failed and is completed after another one: what left beyond the charge is an exception",
+    "BAL-14, OPR-213: a refund that failed and is completed after another one: what left beyond the charge is an exception",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -230,7 +230,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
   )
 
-  it.effect("BAL-14, OPR-211: an exception's return that failed and is completed takes what the exception has", () =>
+  it.effect("BAL-14, OPR-213: an exception's return that failed and is completed takes what the exception has", () =>
     Effect.gen(function* () {
       const { orderId, raised } = yield* returned(3000)
       yield* notified({ _tag: "return.failed", orderId, reason: "NAO_REALIZADO" })
@@ -251,7 +251,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
   )
 
   it.effect(
-    "BAL-14, OPR-211: of an exception that was accepted meanwhile, it is an exception of the account that has the money",
+    "BAL-14, OPR-213: of an exception that was accepted meanwhile, it is an exception of the account that has the money",
     () =>
       Effect.gen(function* () {
         const { accountId, chargeId, orderId, raised } = yield* returned(3000)
