@@ -24,7 +24,10 @@ export const ApprovalAction = Schema.Literals([
   "operator.update",
   "operator_token.create",
   "installation.update",
-  "exception.accept"
+  "exception.accept",
+  "payout.settle",
+  "refund.settle",
+  "exception.settle"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -51,7 +54,10 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator.update": { requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { requestedBy: admins, doneWith: "repeat" },
   "installation.update": { requestedBy: admins, doneWith: "approval" },
-  "exception.accept": { requestedBy: ["operator", "admin"], doneWith: "approval" }
+  "exception.accept": { requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "payout.settle": { requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "refund.settle": { requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "exception.settle": { requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
 
 /** The roles that approve and reject. */

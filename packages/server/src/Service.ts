@@ -13,6 +13,7 @@ import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
 import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
@@ -164,6 +165,7 @@ export const deciders = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
+      HandSettlements.layer,
       RefundOrders.layer,
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,

@@ -21,6 +21,7 @@ import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from ".
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -127,7 +128,17 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(
         OpenApi.Description,
         "`accept` credits the account's `available`, or debits it where `unallocated` is below zero; for another charge than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
-      )
+      ),
+    HttpApiEndpoint.post("settle", "/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettleReturn,
+      success: [AcquirerException, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle an exception's return whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1/exceptions")
   .middleware(OperatorAuthentication)

@@ -52,6 +52,11 @@ const recipientOf = ({ recipient }: Pick<OperatorPayout, "recipient">): string =
 export const failedDeliveries = ({ count, has_more }: Resent): string =>
   `${has_more ? "at least " : ""}${count} failed ${count === 1 ? "delivery" : "deliveries"}`
 
+const settled =
+  (what: string): Question =>
+  ({ id, payload }) =>
+    Effect.succeed(`Settle ${what} ${id} as ${printable(String(payload["outcome"]))}, without the bank's answer?`)
+
 /** The operations that ask, and what. */
 const questions: Readonly<Record<string, Question>> = {
   "payoutActions.create": ({ id, payload }) => {
@@ -85,6 +90,9 @@ const questions: Readonly<Record<string, Question>> = {
       action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
     )
   },
+  "payoutActions.settle": settled("payout"),
+  "refundActions.settle": settled("refund"),
+  "exceptionActions.settle": settled("the return of exception"),
   "approvalActions.approve": (asked) =>
     Effect.map(
       stored<Approval>(asked, "approvals.retrieve"),

@@ -18,7 +18,10 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
-    "exception.accept": "Accept an exception for another charge"
+    "exception.accept": "Accept an exception for another charge",
+    "payout.settle": "Settle a payout by hand",
+    "refund.settle": "Settle a refund by hand",
+    "exception.settle": "Settle a return by hand"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -55,7 +58,10 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
-    "exception.accept": "Aceitar uma divergência para outra cobrança"
+    "exception.accept": "Aceitar uma divergência para outra cobrança",
+    "payout.settle": "Encerrar um pagamento manualmente",
+    "refund.settle": "Encerrar um reembolso manualmente",
+    "exception.settle": "Encerrar uma devolução manualmente"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   balance: "Saldo antes e depois",

@@ -37,7 +37,10 @@ const resourceOf: Readonly<Record<ApprovalAction, string>> = {
   "operator.update": "operator",
   "operator_token.create": "operator",
   "installation.update": "installation",
-  "exception.accept": "exception"
+  "exception.accept": "exception",
+  "payout.settle": "payout",
+  "refund.settle": "refund",
+  "exception.settle": "exception"
 }
 
 const toApprovalPayout = (row: ApprovalRow, payout: RequestedPayoutFacts): Approval["payout"] => {

@@ -22,6 +22,7 @@ import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, keyReused, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
+import { makeSettle } from "./SettlementHandlers.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -49,10 +50,12 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
   const keys = yield* OrderKeys
+  const settle = yield* makeSettle
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
+    settle: settle("exception", (id) => Effect.map(exceptions.find(id), toException)),
     resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
         const exception = yield* exceptions.find(params.id)
