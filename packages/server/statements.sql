@@ -604,6 +604,15 @@ UNION ALL
 )
 UNION ALL
 (
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = (SELECT resource_id FROM idempotency_keys WHERE digest = $1::text::uuid)
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
   SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
   FROM refunds t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
@@ -1380,20 +1389,74 @@ SELECT
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT coalesce(json_object_agg(n.id, n.name), '{}')
+    FROM
+      (
+        SELECT id, name
+        FROM accounts
+        WHERE
+          id = ANY (
+            ARRAY[a.account_id, a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'account_ids'), (a.before -> 'account_ids')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+        UNION ALL
+        SELECT id, name
+        FROM applications
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM operators
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM acquirer_connections
+        WHERE
+          id = ANY (
+            ARRAY[a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'connection_id'), (a.before -> 'connection_id')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+      ) n
+  ) AS names,
+  ARRAY(
+    SELECT e.id
+    FROM approvals e
+    WHERE
+      e.intent = a.intent
+      AND e.id <> a.id
+      AND e.created_at > now() - interval '72 hours'
+      AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
+    ORDER BY e.id DESC
+    LIMIT 10
+  ) AS equal_requests
 FROM approvals a
 WHERE a.id = $1::uuid;
 
 -- operators/approvals/ApprovalStore.ts insertOne
 INSERT INTO
   approvals (
-    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, requested_by, status, expires_at,
-    created_at
+    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, intent, requested_by, status,
+    expires_at, created_at
   )
 VALUES
   (
     $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::text::json, $7::text::json, $8::text::json, $9::text, $10::text,
-    $11::uuid, 'pending', now() + interval '72 hours', to_timestamp($12::double precision / 1000)
+    $11::text, $12::uuid, 'pending', now() + interval '72 hours', to_timestamp($13::double precision / 1000)
   )
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
@@ -2323,15 +2386,15 @@ ORDER BY id;
 
 -- payments/disputes/DisputeStore.ts findOne
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE id = $1::uuid;
 
 -- payments/disputes/DisputeStore.ts findOneByExternalId
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
 
@@ -2342,11 +2405,28 @@ WHERE dispute_id = ANY ($1::uuid[]) AND state = 'ordered';
 
 -- payments/disputes/DisputeStore.ts lockAllOf
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE charge_id = $1::uuid
 ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockAllOfException
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE exception_id = $1::uuid
+ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockOne
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE id = $1::uuid
 FOR UPDATE;
 
 -- payments/disputes/DisputeStore.ts putOne
@@ -2354,28 +2434,31 @@ WITH
   changed AS (
     INSERT INTO
       disputes (
-        id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-        defense_deadline_at, resolved_at, arrived_resolved, sequence
+        id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+        opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
       )
     SELECT
-      id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-      defense_deadline_at, resolved_at, arrived_resolved, sequence
+      id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+      opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
     FROM
       (
         SELECT
-          id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-          defense_deadline_at, resolved_at, arrived_resolved, sequence
+          id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+          opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::boolean[], $15::integer[]
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::bigint[],
+            $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::boolean[], $16::integer[],
+            $17::bigint[], $18::text[]
           ) AS t (
-            id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-            defense_deadline_at, resolved_at, arrived_resolved, sequence
+            id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+            opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
           )
       ) AS d
     ON CONFLICT (id) DO UPDATE
-    SET status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence
+    SET
+      status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence,
+      external_id = excluded.external_id, returned = excluded.returned, return_id = excluded.return_id
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -2387,8 +2470,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
-            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
+            $19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::text[], $26::text[], $27::integer[],
+            $28::timestamptz[], $29::uuid[], $30::uuid[], $31::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2924,7 +3007,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3073,7 +3160,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3874,9 +3965,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -3893,7 +3987,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4014,9 +4108,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -4033,7 +4130,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4154,9 +4251,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -4173,7 +4273,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4260,8 +4360,8 @@ WHERE a.id = ANY ($1::uuid[]);
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
   refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
-  refunds.pending, refunds.description, refunds.nature, refunds.provider_id, refunds.failure_reason, refunds.created_at,
-  refunds.completed_at,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
   (
     SELECT provider_outcome
     FROM acquirer_exceptions
@@ -4274,8 +4374,8 @@ ORDER BY id;
 -- payments/refunds/RefundStore.ts findOne
 SELECT
   refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
-  refunds.pending, refunds.description, refunds.nature, refunds.provider_id, refunds.failure_reason, refunds.created_at,
-  refunds.completed_at,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
   (
     SELECT provider_outcome
     FROM acquirer_exceptions
@@ -4287,24 +4387,24 @@ WHERE id = $1::uuid;
 -- payments/refunds/RefundStore.ts putOne
 INSERT INTO
   refunds (
-    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-    created_at, completed_at
+    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+    failure_reason, created_at, completed_at
   )
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM
   (
     SELECT
-      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-      created_at, completed_at
+      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+      failure_reason, created_at, completed_at
     FROM
       unnest(
         $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
-        $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]
+        $11::uuid[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[]
       ) AS t (
-        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-        created_at, completed_at
+        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+        failure_reason, created_at, completed_at
       )
   ) AS r
 ON CONFLICT (id) DO UPDATE
@@ -4445,19 +4545,23 @@ SET
 WHERE id = $1::uuid AND state = 'ordered';
 
 -- providers/simulator/Simulator.ts acceptPayouts
-INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
+INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
 SELECT
-  p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
-  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $4::double precision * interval '1 millisecond'
+  p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = 'fail@simulator.test',
+  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $5::double precision * interval '1 millisecond'
   END
-FROM (SELECT payout_id, amount, pix_key FROM unnest($1::uuid[], $2::bigint[], $3::text[]) AS t (payout_id, amount, pix_key)) AS p
+FROM
+  (
+    SELECT order_id, amount, pix_key, end_to_end_id
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[]) AS t (order_id, amount, pix_key, end_to_end_id)
+  ) AS p
 ON CONFLICT DO NOTHING
-RETURNING payout_id;
+RETURNING order_id;
 
 -- providers/simulator/Simulator.ts findPayouts
-SELECT payout_id, fails AS failed, reason, end_to_end_id
+SELECT order_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
-WHERE payout_id = ANY ($1::uuid[]) AND due_at <= now();
+WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 
 -- reports/Ownership.ts findHolders
 SELECT 'charge' AS kind, id::text AS name, connection_id
@@ -4494,13 +4598,17 @@ WHERE
   AND external_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e));
 
 -- reports/ReportStore.ts findEnded
-SELECT id, amount, provider_reference AS reference
-FROM payouts
+SELECT
+  CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END AS id, amount, provider_reference AS reference
+FROM payouts p
 WHERE
   id IN (
-    SELECT id
-    FROM payouts
-    WHERE id = ANY ($2::uuid[])
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
     UNION ALL
     SELECT id
     FROM payouts
@@ -4549,14 +4657,19 @@ SELECT
 FROM payouts o
 WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid;
 
+-- reports/ReportStore.ts findPayoutsOfOrders
+SELECT digest, resource_id
+FROM idempotency_keys
+WHERE digest = ANY ($1::uuid[]);
+
 -- reports/ReportStore.ts makeInquiriesDue
 UPDATE payouts
 SET due_at = now()
 WHERE
   id IN (
-    SELECT id
-    FROM payouts
-    WHERE id = ANY ($2::uuid[])
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
     UNION ALL
     SELECT id
     FROM payouts
@@ -4569,6 +4682,16 @@ WHERE
   AND processed_at IS NOT NULL
   AND due_at > now()
 RETURNING id;
+
+-- reports/SimulatorNotifications.ts findOrder
+SELECT s.order_id, s.end_to_end_id
+FROM
+  payouts p
+  JOIN simulator_payouts s ON s.order_id = CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END
+WHERE p.id = $1::uuid;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries

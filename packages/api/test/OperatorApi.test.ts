@@ -85,7 +85,11 @@ const operatorContract = {
   events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
   exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
-  exceptionActions: ["POST /exceptions/{id}/resolve resolve", "POST /exceptions/{id}/settle settle"],
+  exceptionActions: [
+    "POST /exceptions/{id}/resolve resolve",
+    "POST /exceptions/{id}/refund refund",
+    "POST /exceptions/{id}/settle settle"
+  ],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
@@ -159,6 +163,7 @@ describe("OperatorApi", () => {
         "payoutActions.create",
         "payoutActions.settle",
         "exceptionActions.resolve",
+        "exceptionActions.refund",
         "exceptionActions.settle"
       ]
     )

@@ -83,7 +83,7 @@ export class Callbacks extends Context.Service<
       ) {
         if (facts.length === 0) return nothingApplied
         const names = facts.map((fact) => ({
-          id: fact.id === undefined ? undefined : idFromTxid(fact.id),
+          orderId: fact.id === undefined ? undefined : idFromTxid(fact.id),
           reference: fact.reference
         }))
         yield* store.inquireNow(id, names)

@@ -13,6 +13,7 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import type { PayoutQuestion } from "../providers/Acquirer.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
 import { contradictionOf } from "../providers/LateOutcomes.ts"
 
 /** Facts: notifications, and ids that may be of an order or payout. */
@@ -42,7 +43,7 @@ export interface KnownDispute {
 
 /** The names of a payout in a webhook. */
 export interface PayoutNames {
-  readonly id: string | undefined
+  readonly orderId: string | undefined
   readonly reference: string | undefined
 }
 
@@ -57,6 +58,8 @@ export class ReportStore extends Context.Service<
     ) => Effect.Effect<ReadonlyMap<string, KnownDispute>, Unavailable>
     /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
     readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
+    /** Our payouts, by the ids of their orders. */
+    readonly payoutsOf: (orderIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
     /** Makes the inquiry of accepted payouts due now; how many. */
     readonly inquireNow: (
       connectionId: string,
@@ -121,6 +124,14 @@ export class ReportStore extends Context.Service<
           return found?.opened_at?.getTime()
         }),
 
+        payoutsOf: Effect.fnUntraced(function* (orderIds) {
+          if (orderIds.length === 0) return new Map()
+          const found = yield* orUnavailable(
+            sql.unsafe<{ readonly digest: string; readonly resource_id: string }>(...findPayoutsOfOrders({ orderIds }))
+          )
+          return new Map(found.map(({ digest, resource_id }) => [digest, resource_id]))
+        }),
+
         inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
           const made = yield* runToCompletion(sql)(
             sql.unsafe(...makeInquiriesDue({ connectionId, ...namesOf(payouts) }))
@@ -158,7 +169,7 @@ const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
 
 const namesOf = (payouts: ReadonlyArray<PayoutNames>) => ({
-  ids: payouts.flatMap(({ id }) => id ?? []),
+  orderIds: payouts.flatMap(({ orderId }) => orderId ?? []),
   references: named(payouts.flatMap(({ reference }) => reference ?? []))
 })
 
@@ -189,11 +200,20 @@ const findDisputes = statement(
     AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
 )
 
-const payoutNames = { connectionId: value("uuid"), ids: uuids, references: names }
+const findPayoutsOfOrders = statement(
+  { orderIds: uuids },
+  ({ orderIds }) => `SELECT digest, resource_id FROM idempotency_keys WHERE digest = ANY (${orderIds})`
+)
+
+const payoutNames = { connectionId: value("uuid"), orderIds: uuids, references: names }
 
 /** The payouts that a provider names. */
-const isNamed = (p: { readonly connectionId: string; readonly ids: string; readonly references: string }) => `id IN (
-    SELECT id FROM payouts WHERE id = ANY (${p.ids})
+const isNamed = (p: {
+  readonly connectionId: string
+  readonly orderIds: string
+  readonly references: string
+}) => `id IN (
+    SELECT resource_id FROM idempotency_keys WHERE digest = ANY (${p.orderIds})
     UNION ALL
     SELECT id FROM payouts WHERE provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
@@ -202,7 +222,7 @@ const isNamed = (p: { readonly connectionId: string; readonly ids: string; reado
 const findEnded = statement(
   payoutNames,
   (p) => `
-  SELECT id, amount, provider_reference AS reference FROM payouts
+  SELECT ${orderIdOf("p")} AS id, amount, provider_reference AS reference FROM payouts p
   WHERE ${isNamed(p)} AND status IN ('completed', 'failed')`
 )
 

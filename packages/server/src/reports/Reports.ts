@@ -4,7 +4,7 @@
  * Guarantees:
  * - What is not the connection's is left alone, and counted (`Ownership.ts`).
  * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page. So are
- *   outcomes that are known; one that contradicts the books is not (BAL-14).
+ *   outcomes that are known; one that contradicts the books is not (BAL-15).
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page.
  */
@@ -141,8 +141,10 @@ export class Reports extends Context.Service<
               )
           ),
 
-        payouts: (connectionId, page) =>
-          applyOwn(
+        payouts: Effect.fnUntraced(function* (connectionId, sent) {
+          const payoutOf = yield* store.payoutsOf(sent.flatMap(({ id }) => id ?? []))
+          const page = sent.map((each) => ({ ...each, id: payoutOf.get(each.id ?? "") ?? null }))
+          return yield* applyOwn(
             connectionId,
             page,
             ({ id, key }) => ({ payoutId: id, key }),
@@ -153,7 +155,8 @@ export class Reports extends Context.Service<
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
                 (payout, { payouts }) => notificationsOfPayout(connectionId, payout, (id) => payouts.has(id))
               )
-          ),
+          )
+        }),
 
         disputes: (connectionId, page) =>
           applyOwn(

@@ -9,7 +9,7 @@
  * - an outcome that agrees with the books again reverses the money, also after `accept`, and closes the exception;
  * - processes that learn of one outcome at the same moment raise one exception: the ledger accounts are locked first.
  *
- * Rules: BAL-14, OPR-212 to OPR-214.
+ * Rules: BAL-15, OPR-212 to OPR-214.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
@@ -26,6 +26,8 @@ import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import { type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Refunds } from "../refunds/Refunds.ts"
+import { AcceptedMoney } from "./AcceptedMoney.ts"
+import { ExceptionDisputes } from "./ExceptionDisputes.ts"
 import { Exceptions, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideOutcome } from "./OutcomeDecision.ts"
@@ -40,6 +42,8 @@ export const layer = Layer.effect(
     const refunds = yield* Refunds
     const exceptions = yield* Exceptions
     const store = yield* ExceptionStore
+    const acceptedMoney = yield* AcceptedMoney
+    const disputes = yield* ExceptionDisputes
 
     /** Raises, keeps or reverses the contradiction of a payout or order, whose ledger accounts are locked. */
     const contradict = Effect.fnUntraced(function* (subject: Subject, booked: number, late: LateOutcome) {
@@ -83,9 +87,14 @@ export const layer = Layer.effect(
       return isApplied ? amount - unmatched : 0
     })
 
-    /** The same of the exception of a return. */
+    /** The same of the exception of a return, or of the account that accepted it. */
     const takeFromException = Effect.fnUntraced(function* (exception: StoredException | undefined, amount: number) {
-      return exception === undefined ? 0 : amount - (yield* exceptions.takeReturn(exception, amount, "provider"))
+      if (exception === undefined) return 0
+      const missing = yield* exceptions.takeReturn(exception, amount, "provider")
+      const accepted = missing === 0 ? undefined : yield* acceptedMoney.of(exception)
+      if (accepted === undefined) return amount - missing
+      const report = { _tag: "charge.refunded", txid: "" } as const
+      return amount - (yield* disputes.takeReturn(accepted, report, missing))
     })
 
     const ofReturn = Effect.fnUntraced(function* (orderId: string, late: LateOutcome) {
@@ -142,8 +151,10 @@ export const layer = Layer.effect(
   })
 )
 
+export const isContradiction = ({ kind }: StoredException): boolean => kind === "contradictory_outcome"
+
 /** Accepts the money of a contradiction for its account, which may go below zero: what is stored. */
-export const acceptance = (
+export const acceptedContradiction = (
   ids: Ids["Service"],
   exception: StoredException & { readonly accountId: string },
   by: string,

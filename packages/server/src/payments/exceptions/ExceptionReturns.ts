@@ -6,6 +6,7 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
+ * - the return of money that an account accepted moves within that account (`ExceptionRefunds.ts`);
  * - a refusal of a repeated request is final only when no request before it can still arrive or was accepted: see `answerTo`,
  *   and only where no other process has asked since.
  */
@@ -28,6 +29,9 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
+import { contestedByOthers } from "../disputes/DisputeDecision.ts"
+import { DisputeStore } from "../disputes/DisputeStore.ts"
+import { type Accepted, AcceptedMoney } from "./AcceptedMoney.ts"
 import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 
@@ -49,6 +53,14 @@ export class ExceptionReturns extends Context.Service<
       exception: StoredException,
       asks: "at once" | "in the background"
     ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
+    /**
+     * Stores the order to return cents that an account accepted, in a transaction that has locked the exception. The caller moves
+     * the money to `returns_in_transit`, and asks the provider by `execute`.
+     */
+    readonly orderRefund: (
+      exception: Accepted["exception"],
+      amount: number
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
     /** Asks the provider and commits its answer. An unclear answer leaves the order open. */
     readonly execute: (order: Leased<ExceptionReturn>) => Effect.Effect<void, Unavailable>
     /** Ends an order, in a transaction. False where it is not open, or not the return of an exception. */
@@ -65,21 +77,52 @@ export class ExceptionReturns extends Context.Service<
       const orders = yield* OrderStore
       const store = yield* ExceptionStore
       const exceptions = yield* Exceptions
+      const money = yield* AcceptedMoney
+      const disputes = yield* DisputeStore
       const ids = yield* Ids
       const late = yield* LateOutcomes
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
+      /** The money that was accepted goes on to the payer, or back: first to the MED that contests it. */
+      const endRefund = Effect.fnUntraced(function* (
+        exception: StoredException,
+        amount: number,
+        outcome: ReturnOutcome
+      ) {
+        const accepted = yield* money.of(exception)
+        if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
+        if (outcome._tag === "Completed") {
+          const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
+          return yield* money.move(accepted.exception, "exception.refunded", [completed])
+        }
+        const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
+        const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
+        yield* money.move(
+          accepted.exception,
+          "exception.refund_failed",
+          [
+            { debit: "returns_in_transit", credit: "blocked", amount: blocked },
+            { debit: "returns_in_transit", credit: "available", amount: amount - blocked }
+          ],
+          { failureReason: outcome.reason }
+        )
+      })
+
       /** `refused`: the order whose refused request the outcome is. */
       const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
         const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
         if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
-        yield* lockLedgerOf(sql, [known.connectionId])
+        yield* lockLedgerOf(sql, [known.connectionId, ...(known.accountId === null ? [] : [known.accountId])])
         const exception = yield* store.lock(known.exceptionId)
         const order = yield* orders.lockOpen(orderId)
         if (order === undefined || exception === undefined) return false
         if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
         if (!(yield* orders.finish(order, stateOf(outcome)))) return false
+        if (order.accountId !== null) {
+          yield* endRefund(exception, order.amount, outcome)
+          return true
+        }
         if (outcome._tag === "Failed") {
           const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
           yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
@@ -123,6 +166,16 @@ export class ExceptionReturns extends Context.Service<
       })
 
       return ExceptionReturns.of({
+        orderRefund: Effect.fnUntraced(function* ({ accountId, connectionId, endToEndId, id, status }, amount) {
+          const refused = new InvalidStateError({ status })
+          if (endToEndId === null) return yield* refused
+          const [open] = yield* sql`
+            SELECT id FROM acquirer_orders WHERE exception_id = ${id}::uuid AND state = 'ordered'`
+          if (open !== undefined) return yield* refused
+          const order = { id: ids.next().id, kind: "return" as const, exceptionId: id, connectionId, endToEndId }
+          return yield* orders.insert({ ...order, accountId, amount }, leaseMs)
+        }),
+
         order: Effect.fnUntraced(function* (exception, asks) {
           const { connectionId, endToEndId, id: exceptionId, unallocated: amount } = exception
           // Only a Pix can be returned to its payer.

@@ -4,7 +4,7 @@
  * Guarantees:
  * - only an order that is open 24 hours after its first request is settled, with the `Authority` around it (OPR-112);
  * - the money moves as with the provider's own outcome, in the commit of the settlement. Should the provider say otherwise later,
- *   that is a contradictory outcome (BAL-14).
+ *   that is a contradictory outcome (BAL-15).
  *
  * Rules: OPR-215 to OPR-217.
  */
@@ -44,6 +44,8 @@ export interface Overdue {
   readonly id: string
   readonly accountId: string | null
   readonly status: string
+  /** Cents. */
+  readonly amount: number
 }
 
 export class HandSettlements extends Context.Service<
@@ -78,7 +80,8 @@ export class HandSettlements extends Context.Service<
         const [row] = isUuid(id) ? yield* sql.unsafe<OverdueRow>(overdue[kind], [id]) : []
         if (row === undefined) return yield* new NotFoundError()
         if (!row.is_overdue) return yield* new InvalidStateError({ status: row.status })
-        return { id: row.id, accountId: row.account_id, status: row.status, orderId: row.order_id }
+        const { account_id: accountId, order_id: orderId, status } = row
+        return { id: row.id, accountId, status, amount: Number(row.amount), orderId }
       })
 
       const settlePayout = Effect.fnUntraced(function* (id: string, { externalId, outcome, reason }: HandSettlement) {
@@ -141,17 +144,18 @@ interface OverdueRow {
   readonly account_id: string | null
   readonly status: string
   readonly order_id: string | null
+  readonly amount: bigint
   readonly is_overdue: boolean
 }
 
 const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
 
 const ofOrder = (table: string, key: string) => `
-  SELECT r.id, r.account_id, r.status, o.id AS order_id, o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
+  SELECT r.id, r.account_id, r.status, o.id AS order_id, coalesce(o.amount, 0) AS amount, o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
   FROM ${table} r LEFT JOIN acquirer_orders o ON o.${key} = r.id AND o.state = 'ordered' WHERE r.id = $1::uuid`
 
 const overdue: Readonly<Record<SettledKind, string>> = {
-  payout: `SELECT id, account_id, status, NULL AS order_id, status = 'processing' AND ${IS_OVERDUE} AS is_overdue
+  payout: `SELECT id, account_id, status, NULL AS order_id, amount, status = 'processing' AND ${IS_OVERDUE} AS is_overdue
     FROM payouts WHERE id = $1::uuid`,
   // A refund has the id of its order.
   refund: ofOrder("refunds", "id"),

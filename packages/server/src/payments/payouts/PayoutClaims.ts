@@ -32,11 +32,13 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { payoutTable, type StoredPayout } from "./PayoutTable.ts"
+import { orderIdOf, payoutTable, type StoredPayout } from "./PayoutTable.ts"
 
 /** A payout that this process submits to the acquirer, or asks it about. */
 export interface ClaimedPayout {
   readonly payout: StoredPayout
+  /** Its id at the provider. */
+  readonly orderId: string
   /** How often it was claimed, this time included. */
   readonly attempts: number
   /** When the lease ends, by the clock of this process, which read it before the lease began. */
@@ -99,8 +101,8 @@ export class PayoutClaims extends Context.Service<
           return {
             due: found.flatMap((row) => {
               if (row.id === null) return []
-              const { attempts, is_paused: isPaused } = row
-              return [{ payout: payoutTable.decode(row), attempts, isPaused, leasedUntilMs }]
+              const { attempts, is_paused: isPaused, order_id: orderId } = row
+              return [{ payout: payoutTable.decode(row), orderId, attempts, isPaused, leasedUntilMs }]
             }),
             paused: Number(found[0]?.paused ?? 0n),
             isWalkComplete: afterAccount === FIRST_ACCOUNT
@@ -128,6 +130,7 @@ export class PayoutClaims extends Context.Service<
 interface ClaimRow extends Row {
   /** Null in the only row where nothing was claimed. */
   readonly id: string | null
+  readonly order_id: string
   readonly attempts: number
   readonly is_paused: boolean
   readonly paused: bigint
@@ -240,7 +243,7 @@ const claimStatement = (acquirer: AcquirerKind) =>
       attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
-    RETURNING ${payoutTable.columns("p")}, p.attempts, t.is_paused
+    RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused
   )
   SELECT c.*, r.paused, r.next_account FROM (
     SELECT (SELECT count(*) FROM paused) AS paused,

@@ -2,14 +2,14 @@
  * Submits payouts to the acquirer and asks for their outcomes, in every process.
  *
  * Guarantees:
- * - A payout is submitted after its commit, under its own id as the acquirer's idempotency key, so that no retry sends a
- *   second Pix.
+ * - A payout is submitted after its commit, under an id that its idempotency key determines (`orderIdOf`), so that neither a
+ *   retry nor its repeated creation after a restore sends a second Pix.
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
  *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since.
  * - A process that was stopped beyond its lease sends nothing.
- * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
+ * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
  * - A connection that hangs delays no payout of another connection.
  */
@@ -33,7 +33,6 @@ import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
 import type { PayoutFacts } from "./PayoutDecision.ts"
 import { Payouts } from "./Payouts.ts"
-import type { StoredPayout } from "./PayoutTable.ts"
 
 export class PayoutSubmission extends Context.Service<
   PayoutSubmission,
@@ -53,8 +52,8 @@ export class PayoutSubmission extends Context.Service<
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
-      const orderOf = (payout: StoredPayout): PayoutOrder => ({
-        id: payout.id,
+      const orderOf = ({ orderId, payout }: ClaimedPayout): PayoutOrder => ({
+        id: orderId,
         amount: payout.amount,
         method: payout.method,
         pixKeyType: payout.pixKeyType,
@@ -82,22 +81,22 @@ export class PayoutSubmission extends Context.Service<
 
       /** Null where the answer is unclear. */
       const ask = (
-        payout: StoredPayout,
+        claimed: ClaimedPayout,
         call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
       ): Effect.Effect<PayoutProgress | null> =>
-        acquirer.providerFor(payout.connectionId).pipe(
+        acquirer.providerFor(claimed.payout.connectionId).pipe(
           Effect.flatMap(({ payouts: rail }) =>
             rail === undefined
               ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
-              : call(rail, orderOf(payout))
+              : call(rail, orderOf(claimed))
           ),
           Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))
         )
 
       /** After its lease another process may have sent the payout, and have taken a refusal for final. */
-      const send = ({ leasedUntilMs, payout }: ClaimedPayout) =>
+      const send = (claimed: ClaimedPayout) =>
         Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-          nowMs >= leasedUntilMs ? Effect.succeed(null) : ask(payout, (rail, order) => rail.send(order))
+          nowMs >= claimed.leasedUntilMs ? Effect.succeed(null) : ask(claimed, (rail, order) => rail.send(order))
         )
 
       /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
@@ -107,9 +106,8 @@ export class PayoutSubmission extends Context.Service<
           : send(claimed)
 
       const inquire = Effect.fnUntraced(function* (claimed: ClaimedPayout, processedAtMs: number) {
-        const { isPaused, payout } = claimed
-        const answer = yield* ask(payout, (rail, order) => rail.outcome(order))
-        if (answer?._tag !== "NotFound" || isPaused) return answer
+        const answer = yield* ask(claimed, (rail, order) => rail.outcome(order))
+        if (answer?._tag !== "NotFound" || claimed.isPaused) return answer
         const sinceSentMs = (yield* Clock.currentTimeMillis) - processedAtMs
         if (sinceSentMs < RESEND_GRACE_MS) return answer
         // Committed before the call, so that a crash after it does not shorten the grace of the next one.

@@ -105,12 +105,12 @@ export const providerTables = [
   )`,
   `-- Payouts that were sent to the simulated institution, and their outcomes.
   CREATE TABLE simulator_payouts (
-    payout_id uuid PRIMARY KEY,
+    order_id uuid PRIMARY KEY,
     amount bigint NOT NULL, -- cents
     pix_key text NOT NULL,
     fails boolean NOT NULL,
     reason text,
-    end_to_end_id text,
+    end_to_end_id text NOT NULL,
     due_at timestamptz
   )`,
   `-- Notifications that the simulated institution will send, or has sent.

@@ -50,7 +50,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
       assert.deepStrictEqual(yield* sql`SELECT action FROM audit WHERE resource_id = ${id}::uuid`, [
         { action: "payoutActions.settle" }
       ])
-      // The bank says otherwise later: BAL-14.
+      // The bank says otherwise later: BAL-15.
       assert.deepInclude(yield* simulated(`/payouts/${id}/fail`, { reason: "closed" }), { provider_outcome: "failed" })
       yield* assertLedgerHolds
     })

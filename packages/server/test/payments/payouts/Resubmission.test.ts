@@ -11,8 +11,12 @@ import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/pro
 import { Ids } from "../../../src/base/Ids.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
+import { orderIdOfPayout } from "../../support/Payouts.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { runDue, unusedCapacity } from "../../support/DueCalls.ts"
+
+/** The ids under which payouts are ordered. */
+const orderIds = new Map<string, string>()
 
 /** A provider's payouts: those that it was sent, and those that it shows. */
 const sent: Array<string> = []
@@ -159,7 +163,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
-  it.effect("BAL-14: an answer that comes after the payout has ended otherwise is an exception", () =>
+  it.effect("BAL-15: an answer that comes after the payout has ended otherwise is an exception", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       accepts = () => Effect.succeed(accepted)
@@ -276,7 +280,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   )
 })
 
-const sentOf = (id: string): number => sent.filter((each) => each === id).length
+const sentOf = (id: string): number => sent.filter((each) => each === orderIds.get(id)).length
 
 /** A payout that is covered and was not sent. */
 const processing = Effect.gen(function* () {
@@ -295,6 +299,7 @@ const processing = Effect.gen(function* () {
       due_at)
     VALUES (${id}::uuid, ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
       now())`
+  orderIds.set(id, yield* orderIdOfPayout(id))
   return id
 })
 

@@ -125,7 +125,11 @@ export const payoutActionHandlers = Effect.gen(function* () {
         payouts.release(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
         (payout) => answer(200, toOperatorPayout(payout))
       ).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })),
-    settle: settle("payout", (id) => Effect.flatMap(payouts.find(id), (payout) => withOutcome(exceptions, payout))),
+    settle: settle(
+      "payout",
+      (id) => Effect.flatMap(payouts.find(id), (payout) => withOutcome(exceptions, payout)),
+      (id) => Effect.map(payouts.find(id), factsOf)
+    ),
     cancel: ({ params }) =>
       payouts.cancel(params.id).pipe(
         audit.recordAfter("payoutActions.cancel", decided("canceled")),

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type { NotFoundError, RequestRefused } from "../../../base/Errors.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
+import type { RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { type HandSettlement, HandSettlements, type SettledKind } from "../../../payments/exceptions/HandSettlements.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -47,7 +48,12 @@ export const makeSettle = Effect.gen(function* () {
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
-  return <A>(kind: SettledKind, show: (id: string) => Effect.Effect<A, NotFoundError | Unavailable>) =>
+  return <A>(
+    kind: SettledKind,
+    show: (id: string) => Effect.Effect<A, NotFoundError | Unavailable>,
+    payoutOf: (id: string) => Effect.Effect<RequestedPayoutFacts | undefined, NotFoundError | Unavailable> = () =>
+      Effect.undefined
+  ) =>
     ({ body, idempotencyKey, params }: SettleCall) =>
       Effect.gen(function* () {
         const settlement = yield* settlementFrom(kind, body)
@@ -55,13 +61,15 @@ export const makeSettle = Effect.gen(function* () {
         const shown = () =>
           Effect.map(Effect.catchTag(show(id), "NotFoundError", Effect.die), (found) => answer(200, found))
         const audited = audit.record(operationOf(kind), id, { after: { ...settlement } })
-        const plan = Effect.map(settlements.find(kind, id), ({ accountId, status }) => ({
+        const facts = Effect.all([settlements.find(kind, id), payoutOf(id)])
+        const plan = Effect.map(facts, ([{ accountId, amount, status }, payout]) => ({
           action: `${kind}.settle` satisfies ApprovalAction as ApprovalAction,
           resourceId: id,
           accountId,
           concerns: null,
           request: body as Readonly<Record<string, unknown>>,
-          before: { status }
+          before: { status, amount },
+          payout
         }))
         return yield* keys.once(
           { operation: operationOf(kind), resourceId: id, key: idempotencyKey, body },
