@@ -19,7 +19,10 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
-    "exception.accept": "Accept an exception for another charge"
+    "exception.accept": "Accept an exception for another charge",
+    "payout.settle": "Settle a payout by hand",
+    "refund.settle": "Settle a refund by hand",
+    "exception.settle": "Settle a return by hand"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -61,6 +64,9 @@ const en = {
     pix_key: "Pix key",
     profile: "provider",
     reason: "reason",
+    outcome: "outcome",
+    end_to_end_id: "end-to-end id",
+    return_id: "return id",
     reference: "reference",
     role: "role",
     scopes: "scopes",
@@ -99,7 +105,10 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
-    "exception.accept": "Aceitar uma divergência para outra cobrança"
+    "exception.accept": "Aceitar uma divergência para outra cobrança",
+    "payout.settle": "Encerrar um pagamento manualmente",
+    "refund.settle": "Encerrar um reembolso manualmente",
+    "exception.settle": "Encerrar uma devolução manualmente"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: { approval_limit: "sem limite", account_ids: "todas as contas", connection_id: "a padrão" },
@@ -135,6 +144,9 @@ const pt: typeof en = {
     pix_key: "chave Pix",
     profile: "provedor",
     reason: "motivo",
+    outcome: "resultado",
+    end_to_end_id: "id fim a fim",
+    return_id: "id da devolução",
     reference: "referência",
     role: "papel",
     scopes: "escopos",
