@@ -27,8 +27,6 @@ export interface Bank extends SimulatedAcquirer {
   readonly key: string
   /** What the connection does with exceptions. */
   readonly rule: ExceptionRule
-  /** MEDs and returns may be of a part of a Pix. */
-  readonly hasParts: boolean
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
   /** The double's faults begin or end. */
@@ -36,7 +34,7 @@ export interface Bank extends SimulatedAcquirer {
 }
 
 export const makeBank = (machine: Machine): Bank => {
-  const profile = machine.random() < 0.5 ? "efi" : "bacen"
+  const profile = machine.random() < 0.7 ? "efi" : "bacen"
   const rate = machine.pick([0.005, 0.02])
   const rates = {
     ...Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, rate])),
@@ -64,8 +62,6 @@ export const makeBank = (machine: Machine): Bank => {
   machine.count(`histories at ${profile}`)
   const rule = machine.pick(["hold", "hold", "return", "accept"] as const)
   machine.count(`histories with the exception rule ${rule}`)
-  const hasParts = machine.random() < 0.4
-  if (hasParts) machine.count("histories with MEDs and returns of a part")
 
   const settleDue = () => {
     double.settleDue()
@@ -137,7 +133,6 @@ export const makeBank = (machine: Machine): Bank => {
     double,
     key: key!,
     rule,
-    hasParts,
     settleDue,
     storm: (on) => double.faults.setRates(on ? rates : {}),
     settings: { acquirer: "connections" },

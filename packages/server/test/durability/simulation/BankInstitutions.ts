@@ -1,20 +1,20 @@
 /** The payers and institutions behind the double: payments that fit and that do not, hooks, and its books. */
 import * as profiles from "@pix-payments/api-pix/Profiles"
-import { txidFromId } from "@pix-payments/domain/Txid"
+import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import type { Hook } from "@pix-payments/psp-double/HookQueue"
 import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import { returnableCents } from "@pix-payments/psp-double/provider/Receipts"
-import type { Cob, ReceivedPix } from "@pix-payments/psp-double/provider/State"
+import type { Cob, Payout, ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { Callbacks } from "../../../src/reports/Callbacks.ts"
 import type { Bank } from "./Bank.ts"
 import { BANK_CONNECTION } from "./BankConnection.ts"
-import { reconcileBank } from "./BankReconciliation.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
+import { type Fact, type FactOf, learnAll } from "./MoneyModel.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 export const makeBankInstitutions = (options: {
@@ -32,20 +32,26 @@ export const makeBankInstitutions = (options: {
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
   let elsewhere = 0
-  let { hasParts } = bank
+  /** What happened to each Pix since its payment, besides the refunds that the service ordered. */
+  const factsOf = new Map<string, Array<BankFact>>()
   let openExceptions: ReadonlyArray<string> = []
   /** The ends of complete sweeps since the institutions came to rest. */
   let restedAtMs = 0
   let sweeps = new Set<number>()
+  let isLate = false
 
   /** Two sweeps begin after the last thing that happened at the provider. */
   const awaitSweeps = async () => {
-    if (double.provider.nextDueAtMs() !== undefined || due.length + inFlight.size > 0) restedAtMs = machine.nowMs()
-    const [row] = await database.query<{ swept_until: Date | null }>(
-      `SELECT swept_until FROM acquirer_connections WHERE id = '${BANK_CONNECTION}'`
-    )
+    const isAtRest = double.provider.nextDueAtMs() === undefined && due.length + inFlight.size === 0
+    if (!isAtRest && !isLate) restedAtMs = machine.nowMs()
+    const [row] = await database.query<{
+      swept_until: Date | null
+      returns_at: Date | null
+      returns_from: Date | null
+    }>(`SELECT swept_until, returns_at, returns_from FROM acquirer_connections WHERE id = '${BANK_CONNECTION}'`)
     const sweptUntilMs = row?.swept_until?.getTime() ?? 0
-    if (sweptUntilMs > restedAtMs) sweeps.add(sweptUntilMs)
+    const hasReturns = !isLate || (row?.returns_from === null && (row.returns_at?.getTime() ?? 0) > restedAtMs)
+    if (sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
     else sweeps = new Set()
     return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
   }
@@ -61,6 +67,7 @@ export const makeBankInstitutions = (options: {
   }
 
   const allCobs = (): ReadonlyArray<Cob> => cobs.list(ALWAYS, () => true, ALL).items
+  const allPayouts = (): ReadonlyArray<Payout> => double.provider.payouts.list(ALWAYS, () => true, ALL).items
   const allPix = (): ReadonlyArray<ReceivedPix> => receipts.list(ALWAYS, () => true, ALL).items
 
   /** Takes the hooks that are due. One whose process died was not acknowledged. */
@@ -84,7 +91,38 @@ export const makeBankInstitutions = (options: {
       if (result === "unavailable") return double.queue.failed(hook)
       if (result !== "applied") broken.push(`hook ${hook.id} is ${result}`)
       acknowledged.push(hook)
+      learnReturns(hook)
     })
+  }
+
+  const place = (endToEndId: string, fact: FactOf, id?: string) => {
+    const placed: BankFact = { fact: { ...fact, at: machine.moment() }, id }
+    factsOf.set(endToEndId, [...(factsOf.get(endToEndId) ?? []), placed])
+  }
+
+  /** The service has the returns that an acknowledged hook reports as done. */
+  const learnReturns = ({ pix }: Hook) => {
+    for (const { devolucoes = [], endToEndId } of pix as ReadonlyArray<HookPix>) {
+      const done = new Set(devolucoes.filter(({ status }) => status === "DEVOLVIDO").map(({ id }) => id))
+      for (const { fact, id } of factsOf.get(endToEndId) ?? []) {
+        if (id !== undefined && done.has(id)) fact.known ??= machine.moment()
+      }
+    }
+  }
+
+  /** The service has a MED that callers see at its charge. */
+  const learnMeds = async () => {
+    const contested = [...factsOf].flatMap(([endToEndId, facts]) => {
+      const last = facts.findLast(({ fact: { tag } }) => tag === "contested" || tag === "won" || tag === "lost")?.fact
+      return last?.tag === "contested" && last.known === undefined ? [{ endToEndId, fact: last }] : []
+    })
+    if (contested.length === 0) return
+    const seen = await database.query<{ end_to_end_id: string }>(
+      "SELECT end_to_end_id FROM charges WHERE status = 'infraction'"
+    )
+    for (const { endToEndId, fact } of contested) {
+      if (seen.some(({ end_to_end_id }) => end_to_end_id === endToEndId)) fact.known = machine.moment()
+    }
   }
 
   const pay = (txid: string, cents?: number) => {
@@ -94,7 +132,17 @@ export const makeBankInstitutions = (options: {
     bank.settleDue()
   }
 
-  const partOf = (cents: number) => (bank.hasParts ? machine.pick([cents, Math.ceil(cents / 2), 1]) : cents)
+  const partOf = (cents: number) => machine.pick([cents, Math.ceil(cents / 2), 1])
+
+  const returnElsewhere = ({ cents, endToEndId }: ReceivedPix) => {
+    const returning = partOf(cents)
+    const id = `elsewhere${++elsewhere}`
+    if (Result.isFailure(receipts.orderReturn(endToEndId, id, { cents: returning }))) return
+    place(endToEndId, { tag: "returned", cents: returning }, id)
+    machine.count("returns ordered elsewhere")
+    if (returning < cents) machine.count("returns of a part ordered elsewhere")
+    machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
+  }
 
   /** A MED is opened or decided, or somebody else returns a Pix, or a part of it. */
   const reverse = () => {
@@ -102,7 +150,9 @@ export const makeBankInstitutions = (options: {
     const paid = allPix().filter((pix) => returnableCents(pix) > 0)
     const open = infractions.list(ALWAYS, ALL).items.filter(isOpen)
     const infraction = open.length === 0 || machine.random() < 0.4 ? undefined : machine.pick(open)
-    if (infraction !== undefined) {
+    if (infraction !== undefined && machine.random() < 0.5) {
+      returnElsewhere(Result.getOrThrow(receipts.get(infraction.endToEndId)))
+    } else if (infraction !== undefined) {
       // One that is accepted returns money now: the double does not try again when there is some later.
       const disputed = Result.getOrThrow(receipts.get(infraction.endToEndId))
       const isEmpty = double.provider.balanceCents() <= 0 || returnableCents(disputed) < infraction.cents
@@ -110,29 +160,24 @@ export const makeBankInstitutions = (options: {
       const balance = double.provider.balanceCents()
       infractions.close(infraction.id, outcome)
       // The provider takes no more than its balance.
-      const taken = balance - double.provider.balanceCents()
-      if (outcome === "ACEITA" && taken < infraction.cents) {
-        machine.count("MEDs at the double: more than the balance")
-        hasParts = true
-      }
+      const cents = balance - double.provider.balanceCents()
+      if (outcome === "ACEITA" && cents < infraction.cents) machine.count("MEDs at the double: more than the balance")
+      place(infraction.endToEndId, outcome === "ACEITA" ? { tag: "lost", cents } : { tag: "won" })
       machine.count(`MEDs at the double: ${outcome}`)
       machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
     } else if (paid.length > 0) {
-      const { cents, endToEndId } = machine.pick(paid)
+      const pix = machine.pick(paid)
+      const { cents, endToEndId } = pix
       if (double.profile.name === "efi" && machine.random() < 0.6) {
         if (open.some((other) => other.endToEndId === endToEndId)) return
         const contested = partOf(cents)
         infractions.open(endToEndId, { cents: contested })
+        place(endToEndId, { tag: "contested", cents: contested })
         machine.count("MEDs at the double: opened")
         if (contested < cents) machine.count("MEDs at the double: of a part")
         machine.note(undefined, `a MED of ${contested} of ${endToEndId} is opened`)
       } else {
-        const returning = partOf(cents)
-        const returned = receipts.orderReturn(endToEndId, `elsewhere${++elsewhere}`, { cents: returning })
-        if (Result.isFailure(returned)) return
-        machine.count("returns ordered elsewhere")
-        if (returning < cents) machine.count("returns of a part ordered elsewhere")
-        machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
+        returnElsewhere(pix)
       }
     }
     bank.settleDue()
@@ -141,14 +186,23 @@ export const makeBankInstitutions = (options: {
   return {
     broken,
     paysOut: double.profile.name !== "bacen",
-    refunds: true,
-    hasParts: () => hasParts,
     storm: (on) => {
+      if (isLate) return
       bank.storm(on)
       restedAtMs = machine.nowMs()
     },
+    later: () => {
+      for (const facts of factsOf.values())
+        learnAll(
+          facts.map(({ fact }) => fact),
+          machine.moment()
+        )
+      double.faults.setRates({ "hook-never": 1 })
+      restedAtMs = machine.nowMs()
+      isLate = true
+    },
     happen: () => {
-      if (machine.random() < 0.3) return reverse()
+      if (machine.random() < 0.4) return reverse()
       const all = allCobs()
       if (all.length === 0) return
       const open = all.filter(({ status }) => status === "ATIVA")
@@ -196,6 +250,7 @@ export const makeBankInstitutions = (options: {
         "SELECT id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
       )
       openExceptions = rows.map(({ id }) => id)
+      await learnMeds()
     },
     finish: (process) => {
       takeHooks()
@@ -208,8 +263,60 @@ export const makeBankInstitutions = (options: {
       takeHooks()
       return [...due.map(({ id }) => `hook ${id} is not acknowledged`), ...(await awaitSweeps())]
     },
-    reconcile: () => reconcileBank({ database, bank, pix: allPix() })
+    statement: () => {
+      for (const { failures, operation } of double.api.violations)
+        broken.push(`${operation} breaks the contract: ${failures.join("; ")}`)
+      for (const { failures, operation } of double.api.defects)
+        broken.push(`the double breaks the contract at ${operation}: ${failures.join("; ")}`)
+      return {
+        pix: allPix().map((pix) => ({ ...pix, facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? []) })),
+        payouts: allPayouts().map(({ cents, payerInfo = "", status }) => ({
+          operation: payerInfo,
+          cents,
+          outcome: OUTCOMES[status]
+        })),
+        unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
+        balanceCents: double.provider.balanceCents(),
+        connectionId: BANK_CONNECTION,
+        rule: bank.rule
+      }
+    }
   }
+}
+
+/** A fact with the bank's id of its return. */
+interface BankFact {
+  readonly fact: Fact
+  readonly id: string | undefined
+}
+
+interface HookPix {
+  readonly endToEndId: string
+  readonly devolucoes?: ReadonlyArray<{ readonly id: string; readonly status: string }>
+}
+
+/** Returns that are done, and what is of MEDs. */
+const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): ReadonlyArray<Fact> => {
+  const done = returns.filter(({ status }) => status === "DEVOLVIDO")
+  const known = new Set(facts.flatMap(({ id }) => id ?? []))
+  return [
+    ...facts.flatMap(({ fact, id }) => (id === undefined || done.some((each) => each.id === id) ? [fact] : [])),
+    ...done.flatMap(({ cents, id, nature }) =>
+      nature === "ORIGINAL" && !known.has(id) ? [{ tag: "refunded" as const, cents, at: 0 }] : []
+    )
+  ]
+}
+
+const OUTCOMES = { EM_PROCESSAMENTO: "processing", REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
+
+/** A charge that nothing has paid, by the state of its cob. */
+const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {
+  ATIVA: ["pending", "expired"],
+  // By a payment of another amount.
+  CONCLUIDA: ["pending", "expired", "canceled"],
+  // A cancellation without an answer leaves a charge that expires.
+  REMOVIDA_PELO_USUARIO_RECEBEDOR: ["canceled", "pending", "expired"],
+  REMOVIDA_PELO_PSP: ["canceled", "pending", "expired"]
 }
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }

@@ -24,6 +24,7 @@ import type { AcquirerNotification } from "../../../src/providers/AcquirerNotifi
 import { noConnections } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
+import { type Fact, leftOf } from "./MoneyModel.ts"
 
 /** A Pix as the acquirer knows it. */
 export interface Pix {
@@ -31,11 +32,26 @@ export interface Pix {
   readonly amount: number
   /** The name of the caller's operation. */
   readonly operation: string
-  state: "emitted" | "refused" | "paid" | "failed" | "canceled" | "refunded" | "charged_back" | "contested"
-  /** The dispute that is open, or was last, once the service has made one of it. */
-  dispute: string | undefined
+  state: "emitted" | "refused" | "failed" | "canceled" | "paid"
+  /** The MED that is open, or was won last. */
+  med: Med | undefined
+  /** Since its payment. */
+  readonly facts: Array<Fact>
   /** Its notifications, in order. */
-  readonly reports: Array<AcquirerNotification>
+  readonly reports: Array<Report>
+}
+
+export interface Med {
+  readonly cents: number
+  isOpen: boolean
+  /** Once the service has made one of it. */
+  dispute: string | undefined
+}
+
+/** A notification, with what it is of. */
+export interface Report {
+  readonly notification: AcquirerNotification
+  readonly fact: Fact | undefined
 }
 
 /** A payout as the acquirer knows it. */
@@ -43,7 +59,7 @@ export interface Sent {
   readonly order: PayoutOrder
   readonly settlesAtMs: number
   readonly outcome: "completed" | "failed"
-  readonly reports: Array<AcquirerNotification>
+  readonly reports: Array<Report>
 }
 
 export interface Books extends SimulatedAcquirer {
@@ -57,8 +73,8 @@ export const makeBooks = (machine: Machine): Books => {
   const pixes = new Map<string, Pix>()
   const sent = new Map<string, Sent>()
   const broken: Array<string> = []
-  /** Refunds that were made, by the id of their order. */
-  const refunds = new Set<string>()
+  /** The cents of refunds that were made, by the id of their order. */
+  const refunds = new Map<string, number>()
   const byOperation = new Map<string, string>()
 
   /** One operation of a caller is one Pix, or one payout, whoever asks again. */
@@ -79,7 +95,8 @@ export const makeBooks = (machine: Machine): Books => {
       amount,
       operation: description ?? "",
       state: machine.random() < 0.06 ? "refused" : "emitted",
-      dispute: undefined,
+      med: undefined,
+      facts: [],
       reports: []
     }
     pixes.set(txid, pix)
@@ -100,12 +117,16 @@ export const makeBooks = (machine: Machine): Books => {
 
   const refund = ({ amount, id, txid }: ReturnOrder): Exit.Exit<Progress, AcquirerRefused> => {
     const pix = pixes.get(txid ?? "")
-    if (pix !== undefined && pix.amount !== amount) broken.push(`${txid} is refunded with another amount`)
-    if (refunds.has(id)) return Exit.succeed({ _tag: "Completed" })
-    if (pix?.state !== "paid") return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
-    refunds.add(id)
-    pix.state = "refunded"
-    pix.reports.push({ _tag: "charge.refunded", txid: pix.txid, externalId: id })
+    const known = refunds.get(id)
+    if (known !== undefined && known !== amount) broken.push(`${txid} is refunded with another amount`)
+    if (known !== undefined) return Exit.succeed({ _tag: "Completed" })
+    if (pix?.state !== "paid" || pix.med?.isOpen === true || leftOf({ cents: pix.amount, facts: pix.facts }) < amount) {
+      return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
+    }
+    refunds.set(id, amount)
+    const fact: Fact = { tag: "refunded", cents: amount, at: 0 }
+    pix.facts.push(fact)
+    pix.reports.push({ notification: { _tag: "charge.refunded", txid: pix.txid, amount, externalId: id }, fact })
     return Exit.succeed({ _tag: "Completed" })
   }
 
@@ -131,9 +152,13 @@ export const makeBooks = (machine: Machine): Books => {
           machine.random() < 0.5
             ? []
             : [
-                outcome === "completed"
-                  ? { _tag: "payout.completed", payoutId: order.id, endToEndId: endToEndIdOf(order.id) }
-                  : { _tag: "payout.failed", payoutId: order.id, reason: "failed by the simulation" }
+                {
+                  notification:
+                    outcome === "completed"
+                      ? { _tag: "payout.completed", payoutId: order.id, endToEndId: endToEndIdOf(order.id) }
+                      : { _tag: "payout.failed", payoutId: order.id, reason: "failed by the simulation" },
+                  fact: undefined
+                }
               ]
       })
     } else if (known.order.amount !== order.amount || known.order.pixKey !== order.pixKey) {
