@@ -1,5 +1,5 @@
 /**
- * The tests in four projects. AGENTS.md has how long each takes.
+ * The tests in four projects.
  *
  * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.

@@ -297,9 +297,14 @@ const ask = async (target: Target, headers: Record<string, string>, sent: unknow
 const read = async (target: Target, what: string) =>
   comparable(await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, { headers: { "x-api-key": target.apiKey } }))
 
-/** An answer without ids, instants and values derived from them, and without the receiver, which the lean peer lacks. */
+/**
+ * An answer without ids, instants and values derived from them, without the receiver, which the lean peer lacks, and without the
+ * message of an error, for which peers do no work.
+ */
 const comparable = async (answer: Response) => {
-  const text = JSON.stringify(await answer.json(), (key, value: unknown) => (key === "receiver" ? undefined : value))
+  const text = JSON.stringify(await answer.json(), (key, value: unknown) =>
+    key === "receiver" || key === "message" ? undefined : value
+  )
   return {
     status: answer.status,
     type: answer.headers.get("content-type")?.split(";")[0],

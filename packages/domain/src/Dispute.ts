@@ -51,3 +51,21 @@ export const disputeTransitions: ReadonlyArray<DisputeTransition> = [
 /** The transition of a report from a state, or `undefined` if it changes nothing. */
 export const disputeTransition = (report: DisputeReport, from: DisputeStatus): DisputeTransition | undefined =>
   disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))
+
+/**
+ * Which MED a return of `amount` cents is of: one that was lost before its return was reported, or one that is open. One of this
+ * amount is sooner meant than another.
+ */
+export const medOfReturn = <Lost extends { readonly amount: number }, Open extends { readonly amount: number }>(
+  amount: number | undefined,
+  lost: ReadonlyArray<Lost>,
+  open: ReadonlyArray<Open>
+): { readonly lost?: Lost; readonly open?: Open } => {
+  const isMeant = (of: { readonly amount: number }) => of.amount === amount
+  const exact = lost.find(isMeant)
+  if (exact !== undefined) return { lost: exact }
+  const other = open.find(isMeant)
+  if (other !== undefined) return { open: other }
+  if (lost[0] !== undefined) return { lost: lost[0] }
+  return open[0] === undefined ? {} : { open: open[0] }
+}

@@ -8,10 +8,14 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
+import { AcceptedMoney } from "./payments/exceptions/AcceptedMoney.ts"
+import { Acceptance } from "./payments/exceptions/Acceptance.ts"
 import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
 import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
+import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
+import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
@@ -96,6 +100,7 @@ import { TestDeliveries } from "./webhooks/endpoints/TestDeliveries.ts"
 import * as DeliveryTotals from "./webhooks/deliveries/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/fan-out/OutboxMaintenance.ts"
 import { PublicAddress } from "./base/network/PublicAddress.ts"
+import * as InstalledAcquirer from "./startup/InstalledAcquirer.ts"
 import { EndpointHealth } from "./webhooks/endpoints/EndpointHealth.ts"
 import { WebhookEndpoints } from "./webhooks/endpoints/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/sending/WebhookScheduler.ts"
@@ -152,7 +157,7 @@ export const stores = Layer.mergeAll(
 )
 
 /** The migrated database and its stores, without listeners and background loops. */
-export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
+export const storesLayer = Layer.merge(stores, InstalledAcquirer.layer).pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
 export const deciders = Layer.mergeAll(
@@ -170,9 +175,11 @@ export const deciders = Layer.mergeAll(
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(ExceptionResolution.layer),
+  Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
+  Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
-  Layer.provideMerge(ExceptionReturns.layer),
+  Layer.provideMerge(Layer.merge(ExceptionReturns.layer, ExceptionDisputes.layer)),
+  Layer.provideMerge(AcceptedMoney.layer),
   Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(
     Layer.mergeAll(

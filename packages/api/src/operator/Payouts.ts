@@ -79,7 +79,7 @@ const pixKeyRule = ({ pix_key, pix_key_type }: Readonly<Record<string, unknown>>
   const tried = decodeCreatePayout({ amount: MINIMUM_PAYOUT_CENTS, pix_key, pix_key_type })
   if (Result.isSuccess(tried)) return []
   const { code, details = [] } = tried.failure
-  return details.map((field) => ({ code, path: [field] }))
+  return details.map((field) => ({ code, path: [field], expected: "a Pix key of its type" }))
 }
 
 const decodeDashboardPix = decoder(CreateDashboardPix, pixKeyRule)

@@ -98,7 +98,7 @@ export type ReturnOutcome = { readonly _tag: "Completed" } | { readonly _tag: "F
 export type Progress = { readonly _tag: "Accepted" } | ReturnOutcome
 
 export interface PayoutOrder {
-  /** The payout's id, which is the provider's idempotency key (PAY-6). */
+  /** The provider's idempotency key (PAY-6): the same for a payout that is created again with its key after a restore. */
   readonly id: string
   /** Cents. */
   readonly amount: number
@@ -131,7 +131,7 @@ export type PayoutProgress =
 
 /** A payout in the provider's list of what it sent. */
 export interface SentPayout {
-  /** The payout's id; null where the provider's id is not one of ours. */
+  /** The id of its order; null where the provider's id is not one of ours. */
   readonly id: string | null
   /** The key that paid; null where the provider does not name it. */
   readonly key: string | null
@@ -247,5 +247,5 @@ export class SimulatedProvider extends Context.Service<SimulatedProvider, Provid
   "@pix-payments/server/SimulatedProvider"
 ) {}
 
-/** The id of an order or payout at a provider: letters and digits, at most 35. `idFromTxid` reads it. */
+/** The id of an order at a provider: letters and digits, at most 35. `idFromTxid` reads it. */
 export const providerIdOf = (id: string): string => id.replaceAll("-", "")

@@ -16,9 +16,10 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Charges } from "../payments/charges/Charges.ts"
 import type { StoredCharge } from "../payments/charges/ChargeTable.ts"
-import { Disputes } from "../payments/disputes/Disputes.ts"
+import { type DisputeReference, Disputes } from "../payments/disputes/Disputes.ts"
 import type { NotFoundError } from "../base/Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
+import { ExceptionDisputes } from "../payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
 import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
@@ -46,6 +47,7 @@ export class AcquirerNotifications extends Context.Service<
       const charges = yield* Charges
       const payouts = yield* Payouts
       const disputes = yield* Disputes
+      const exceptionDisputes = yield* ExceptionDisputes
       const orders = yield* RefundOrders
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
@@ -87,6 +89,14 @@ export class AcquirerNotifications extends Context.Service<
       const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
         if (yield* returns.finish(orderId, outcome)) return "applied" as const
         return appliedIf((yield* orders.settle(orderId, outcome)).isApplied)
+      })
+
+      /** The outcome of a dispute: of a charge, or of money that an account accepted. */
+      const decided = Effect.fnUntraced(function* (reference: DisputeReference, outcome: "won" | "lost") {
+        const dispute = yield* disputes.findBy(reference)
+        const { chargeId, exceptionId } = dispute
+        if (exceptionId !== null) return yield* exceptionDisputes.resolve({ ...dispute, exceptionId }, outcome)
+        return chargeId !== null && (yield* disputes.resolve({ ...dispute, chargeId }, outcome))
       })
 
       /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
@@ -133,9 +143,9 @@ export class AcquirerNotifications extends Context.Service<
           case "med.message":
             return transacted(received, Effect.as(disputes.reply(notification, notification.text), "applied" as const))
           case "med.won":
-            return transacted(received, Effect.map(disputes.resolve(notification, "won"), appliedIf))
+            return transacted(received, Effect.map(decided(notification, "won"), appliedIf))
           case "med.lost":
-            return transacted(received, Effect.map(disputes.resolve(notification, "lost"), appliedIf))
+            return transacted(received, Effect.map(decided(notification, "lost"), appliedIf))
           case "payout.completed":
             return Effect.map(
               batched(

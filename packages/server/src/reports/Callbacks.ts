@@ -105,7 +105,7 @@ export class Callbacks extends Context.Service<
         if (payouts.length > 0) {
           yield* store.inquireNow(
             connection.id,
-            payouts.map(({ id, reference }) => ({ id: id === undefined ? undefined : idFromTxid(id), reference }))
+            payouts.map(({ id, reference }) => ({ orderId: id === undefined ? undefined : idFromTxid(id), reference }))
           )
         }
         if (failed + unanswered > 0) return "unavailable"

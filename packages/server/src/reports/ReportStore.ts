@@ -39,7 +39,7 @@ export interface KnownDispute {
 
 /** The names of a payout in a webhook. */
 export interface PayoutNames {
-  readonly id: string | undefined
+  readonly orderId: string | undefined
   readonly reference: string | undefined
 }
 
@@ -54,6 +54,8 @@ export class ReportStore extends Context.Service<
     ) => Effect.Effect<ReadonlyMap<string, KnownDispute>, Unavailable>
     /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
     readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
+    /** Our payouts, by the ids of their orders. */
+    readonly payoutsOf: (orderIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
     /** Makes the inquiry of accepted payouts due now; how many. */
     readonly inquireNow: (
       connectionId: string,
@@ -109,12 +111,20 @@ export class ReportStore extends Context.Service<
           return found?.opened_at?.getTime()
         }),
 
+        payoutsOf: Effect.fnUntraced(function* (orderIds) {
+          if (orderIds.length === 0) return new Map()
+          const found = yield* orUnavailable(
+            sql.unsafe<{ readonly digest: string; readonly resource_id: string }>(...findPayoutsOfOrders({ orderIds }))
+          )
+          return new Map(found.map(({ digest, resource_id }) => [digest, resource_id]))
+        }),
+
         inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
           const made = yield* runToCompletion(sql)(
             sql.unsafe(
               ...makeInquiriesDue({
                 connectionId,
-                ids: payouts.flatMap(({ id }) => id ?? []),
+                orderIds: payouts.flatMap(({ orderId }) => orderId ?? []),
                 references: named(payouts.flatMap(({ reference }) => reference ?? []))
               })
             )
@@ -164,13 +174,18 @@ const findDisputes = statement(
     AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
 )
 
+const findPayoutsOfOrders = statement(
+  { orderIds: uuids },
+  ({ orderIds }) => `SELECT digest, resource_id FROM idempotency_keys WHERE digest = ANY (${orderIds})`
+)
+
 // A payout whose submission is in flight has no answer yet: its inquiry follows.
 const makeInquiriesDue = statement(
-  { connectionId: value("uuid"), ids: uuids, references: names },
+  { connectionId: value("uuid"), orderIds: uuids, references: names },
   (p) => `
   UPDATE payouts SET due_at = now()
   WHERE id IN (
-    SELECT id FROM payouts WHERE id = ANY (${p.ids})
+    SELECT resource_id FROM idempotency_keys WHERE digest = ANY (${p.orderIds})
     UNION ALL
     SELECT id FROM payouts WHERE provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))

@@ -140,8 +140,10 @@ export class Reports extends Context.Service<
               )
           ),
 
-        payouts: (connectionId, page) =>
-          applyOwn(
+        payouts: Effect.fnUntraced(function* (connectionId, sent) {
+          const payoutOf = yield* store.payoutsOf(sent.flatMap(({ id }) => id ?? []))
+          const page = sent.map((each) => ({ ...each, id: payoutOf.get(each.id ?? "") ?? null }))
+          return yield* applyOwn(
             connectionId,
             page,
             ({ id, key }) => ({ payoutId: id, key }),
@@ -152,7 +154,8 @@ export class Reports extends Context.Service<
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
                 (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
               )
-          ),
+          )
+        }),
 
         disputes: (connectionId, page) =>
           applyOwn(

@@ -64,7 +64,7 @@ import { waitingHandlers } from "./operations/WaitingHandlers.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { operatorHost, operatorHosts, operatorPort } = yield* Settings
+    const { acquirer, operatorHost, operatorHosts, operatorPort } = yield* Settings
     const { scrape } = yield* Metrics
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make
@@ -125,7 +125,9 @@ export const layer = Layer.effectDiscard(
       name: "operator",
       host: operatorHost,
       port: operatorPort,
-      routes: compile(OperatorApi, handlers, guard, ({ identifier }) => identifier !== "finishOidc"),
+      routes: compile(OperatorApi, handlers, guard, ({ identifier }) => identifier !== "finishOidc").filter(
+        ({ template }) => acquirer === "simulator" || !template.startsWith(SIMULATOR)
+      ),
       guard,
       pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
       probes: [...(yield* healthProbes), metricsProbe],
@@ -135,6 +137,8 @@ export const layer = Layer.effectDiscard(
     })
   })
 ).pipe(Layer.provide(Layer.mergeAll(InstallationUses.layer, SignIns.layer, IdentityProvider.layer)))
+
+const SIMULATOR = "/operator/v1/simulator/"
 
 const document = page("/operator/openapi.json", async () => ({
   contentType: "application/json",

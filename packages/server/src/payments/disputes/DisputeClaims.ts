@@ -3,10 +3,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ids } from "../../base/Ids.ts"
-import { outboxEntry } from "../../events/Outbox.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
 import { claimsOn, decideReport, isOpen } from "./DisputeDecision.ts"
-import { changedDispute, newDispute } from "./DisputeResource.ts"
+import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
 import { DisputeStore } from "./DisputeStore.ts"
 
 export const layer = Layer.effect(
@@ -27,8 +26,8 @@ export const layer = Layer.effect(
       }),
       addLost: (charge, amount) => {
         const reason = "returned without prior notice"
-        const dispute = newDispute(charge, ids.next(), { amount, reason, arrivedResolved: true })
-        return store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedDispute(dispute), ids.next))
+        const dispute = newDispute(contestedCharge(charge), ids.next(), { amount, reason, arrivedResolved: true })
+        return store.put(dispute, disputeEntry(dispute, ["lost"], ids))
       }
     })
   })

@@ -10,21 +10,25 @@
 import { inAccount, leftOf, splitAccount, splitReturn } from "@pix-payments/domain/ChargeMoney"
 import { type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
 import type { Ids } from "../../base/Ids.ts"
-import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
+import type { OutboxEntry } from "../../events/Outbox.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
 import { type DisputeClaims, movementsFrom, unreportedReturn } from "../refunds/RefundDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
-import { changedDispute, newDispute } from "./DisputeResource.ts"
+import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
 import type { StoredDispute } from "./DisputeStore.ts"
 
 /** A dispute after a change, and its events. */
 export interface DisputeChange {
   readonly dispute: StoredDispute
-  readonly outbox: OutboxEntry
+  readonly outbox: OutboxEntry | undefined
 }
 
 export const isOpen = ({ status }: StoredDispute): boolean => status === "open" || status === "under_review"
+
+/** The cents that open disputes contest, without one of them. */
+export const contestedByOthers = (disputes: ReadonlyArray<StoredDispute>, id: string | undefined): number =>
+  sumOf(disputes.filter((dispute) => isOpen(dispute) && dispute.id !== id))
 
 /** The next state of a dispute; `undefined` where its state does not allow the report. */
 export const decideReport = (
@@ -41,7 +45,7 @@ export const decideReport = (
     sequence: dispute.sequence + 1,
     resolvedAtMs: report === "defended" ? dispute.resolvedAtMs : nowMs
   }
-  return { dispute: moved, outbox: outboxEntry("dispute.pix", transition.events, changedDispute(moved), ids.next) }
+  return { dispute: moved, outbox: disputeEntry(moved, transition.events, ids) }
 }
 
 /** A new MED; `undefined` where the charge cannot be contested. */
@@ -54,11 +58,11 @@ export const decideOpening = (
   if (charge.method !== "pix" || report === undefined) return undefined
   const amount = Math.min(med.amount ?? charge.amount, leftOf(funds))
   const parts = splitAccount(Math.min(amount, inAccount(funds)), funds)
-  const dispute = newDispute(charge, ids.next(), { ...med, amount, arrivedResolved: false })
+  const dispute = newDispute(contestedCharge(charge), ids.next(), { ...med, amount, arrivedResolved: false })
   return {
     step: { report, reason: "charge.infraction", movements: movementsFrom(parts, "blocked") },
     dispute,
-    outbox: outboxEntry("dispute.pix", ["opened"], changedDispute(dispute), ids.next)
+    outbox: disputeEntry(dispute, ["opened"], ids)
   }
 }
 

@@ -18,7 +18,6 @@ import { InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { outboxEntry } from "../../events/Outbox.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
@@ -27,7 +26,7 @@ import { providerRefund, type Reversed } from "../refunds/RefundDecision.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { RefundStore } from "../refunds/RefundStore.ts"
 import { decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
-import { changedDispute } from "./DisputeResource.ts"
+import { disputeEntry } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
 /** A dispute by our id or, where that is empty, by the provider's. */
@@ -42,11 +41,13 @@ export class Disputes extends Context.Service<
   {
     /** Returns or blocks money of a charge as the provider reports, in a transaction that has locked it. */
     readonly reverse: (locked: LockedCharge, notification: Reversal) => Effect.Effect<Reversed, SqlError>
-    /** Applies the outcome of a dispute, in a transaction. False where its state does not allow it. */
+    /** Applies the outcome of a charge's dispute, in a transaction. False where its state does not allow it. */
     readonly resolve: (
-      dispute: DisputeReference,
+      dispute: StoredDispute & { readonly chargeId: string },
       outcome: "won" | "lost"
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
+    /** A dispute of a charge or of an exception, in a transaction. */
+    readonly findBy: (dispute: DisputeReference) => Effect.Effect<StoredDispute, NotFoundError | Unavailable | SqlError>
     /** Makes an open dispute `under_review`, in a transaction. False where it is not open. */
     readonly defended: (dispute: StoredDispute) => Effect.Effect<boolean, SqlError>
     /** Adds a message of the platform to the chat, in a transaction (DSP-8). */
@@ -133,10 +134,7 @@ export class Disputes extends Context.Service<
         text: string
       ) {
         const { epochMs, id } = ids.next()
-        const outbox =
-          author === "platform"
-            ? outboxEntry("dispute.pix", ["message"], changedDispute(dispute, text), ids.next)
-            : undefined
+        const outbox = author === "platform" ? disputeEntry(dispute, ["message"], ids, text) : undefined
         yield* store.addMessage({ id, disputeId: dispute.id, author, text, atMs: epochMs }, outbox)
       })
 
@@ -153,8 +151,9 @@ export class Disputes extends Context.Service<
           }
         },
 
-        resolve: Effect.fn("Disputes.resolve")(function* (reference, outcome) {
-          const known = yield* findBy(reference)
+        findBy,
+
+        resolve: Effect.fn("Disputes.resolve")(function* (known, outcome) {
           const locked = yield* money.lock(known.chargeId)
           if (locked === undefined) return yield* new NotFoundError()
           const dispute = (yield* store.lockOfCharge(known.chargeId)).find(({ id }) => id === known.id)

@@ -6,8 +6,8 @@
  *   This holds for two processes at the same moment, too: see `EarlyReversals`;
  * - a return of a Pix that is not known, or of more than is left of it, is an exception: it takes `unallocated` of the
  *   connection below zero (BAL-11);
- * - a MED of a Pix that pays no charge is an exception, and moves no money. When its payment arrives, or is accepted, the
- *   money is blocked in that commit;
+ * - a MED of a Pix whose money no account has is an exception, and moves no money. When its payment arrives, or is accepted, the
+ *   money is blocked in that commit: where it pays no charge, in the account that accepted it;
  * - the exception of one that waited is resolved when it is applied.
  *
  * Every effect here runs in the caller's transaction. Rules: BAL-11, OPR-87, DSP-1 to DSP-10.
@@ -21,17 +21,21 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import { isEffect, type Outcome, type Reversal } from "../../providers/AcquirerNotification.ts"
+import type { Outcome, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
+import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
 import { type ArrivedPayment, EarlyReversals, type ReceivedReversal } from "./EarlyReversals.ts"
 import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
+import { ExceptionDisputes } from "./ExceptionDisputes.ts"
 import { ExceptionReturns } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
+
+type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
 
 /** The payment was committed while its return or MED was examined: the transaction is repeated. */
 export class PaymentArrived extends Data.TaggedError("PaymentArrived")<{}> {}
@@ -59,6 +63,8 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
+      const accepted = yield* AcceptedMoney
+      const exceptionDisputes = yield* ExceptionDisputes
 
       /** A charge of the connection. */
       const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {
@@ -79,27 +85,41 @@ export class Reversals extends Context.Service<
         const found =
           (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
         const owners = [
-          ...(endToEndId === undefined ? [] : [connectionId]),
+          ...(endToEndId === undefined
+            ? []
+            : [connectionId, ...(yield* accepted.accountsOf(connectionId, endToEndId))]),
           ...(found === undefined ? [] : [found.account_id])
         ]
         if (owners.length > 0) yield* lockLedgerOf(sql, owners)
         const locked = found === undefined ? undefined : yield* money.lock(found.id)
         const paid = endToEndId === undefined ? [] : yield* store.lockPayments(connectionId, endToEndId)
-        // Meanwhile its payment has arrived, or was accepted as that of another charge.
-        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id) return yield* new PaymentArrived()
+        // Meanwhile its payment has arrived, or was accepted.
+        const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
+        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id || paid.some(isUnlocked))
+          return yield* new PaymentArrived()
         return { connectionId, locked, paid, arrived: settlement?.amount }
       })
 
-      /** Takes a return out of the exceptions of its payment. What they do not have is an exception. */
+      /** Those that accounts accepted, oldest first. */
+      const acceptedOf = (paid: ReadonlyArray<StoredException>) =>
+        Effect.map(Effect.forEach(paid, accepted.of), (all) => all.filter((each) => each !== undefined))
+
+      /** Takes a return out of the exceptions of its payment, then where they were accepted. The rest is an exception. */
       const take = Effect.fnUntraced(function* (
-        reversal: Reversal,
+        reversal: Exclude<Reversal, Med>,
         amount: number,
         paid: ReadonlyArray<StoredException>,
         charge: StoredCharge | undefined
       ) {
-        const { taken, unmatched } = splitReturn(amount, paid)
+        const { taken, unmatched: beyond } = splitReturn(amount, paid)
         for (const [at, exception] of paid.entries()) {
           if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
+        }
+        let unmatched = beyond
+        for (const each of yield* acceptedOf(paid)) {
+          if (unmatched === 0) break
+          const isAll = reversal.amount === undefined && unmatched === amount
+          unmatched = yield* exceptionDisputes.takeReturn(each, reversal, isAll ? undefined : unmatched)
         }
         if (unmatched === 0) return "applied" as const
         // Not under the notification's id, which the exception of a return that waited has.
@@ -113,9 +133,32 @@ export class Reversals extends Context.Service<
         paid: ReadonlyArray<StoredException>
       ) {
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
-        return unmatched === 0 || reversal.endToEndId === undefined
+        return unmatched === 0 || reversal.endToEndId === undefined || reversal._tag === "med.opened"
           ? ((isApplied ? "applied" : "ignored") as Outcome)
           : yield* take(reversal, unmatched, paid, locked.charge)
+      })
+
+      /** Blocks money that an account accepted. A MED of which nothing is left there is an exception. */
+      const contest = Effect.fnUntraced(function* (
+        { id, reversal }: ReceivedReversal & { readonly reversal: Med },
+        amount: number,
+        paid: ReadonlyArray<StoredException>
+      ) {
+        for (const each of yield* acceptedOf(paid)) {
+          if (yield* exceptionDisputes.open(each, reversal)) return "applied" as const
+        }
+        yield* raiseDispute(id, amount, reversal, undefined)
+        return "exception" as const
+      })
+
+      /** One that waited is an exception already. */
+      const raiseDispute = Effect.fnUntraced(function* (
+        id: string,
+        amount: number,
+        med: Med,
+        charge: StoredCharge | undefined
+      ) {
+        if ((yield* store.lock(id)) === undefined) yield* exceptions.raiseUnmatched(id, amount, med, charge)
       })
 
       const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
@@ -134,7 +177,8 @@ export class Reversals extends Context.Service<
           namesPix: endToEndId !== undefined,
           arrived,
           charge: charge && { amount: charge.amount, isReversed: isReversed(charge, endToEndId) },
-          hasException: paid.length > 0
+          hasException: paid.length > 0,
+          isAccepted: paid.some(isAccepted)
         })
         switch (decision._tag) {
           case "Unknown":
@@ -151,8 +195,10 @@ export class Reversals extends Context.Service<
           }
           case "ReverseCharge":
             return yield* reverseCharge(locked!, reversal, paid)
+          case "ContestAccepted":
+            return yield* contest(received as ReceivedReversal & { readonly reversal: Med }, decision.amount, paid)
           case "TakeFromExceptions":
-            return yield* take(reversal, decision.amount, paid, charge)
+            return yield* take(reversal as Exclude<Reversal, Med>, decision.amount, paid, charge)
         }
       })
 
@@ -163,7 +209,7 @@ export class Reversals extends Context.Service<
           const isReturn = kindOf(received.reversal) === "return"
           if (isReturn && shown !== undefined) yield* exceptions.match(shown)
           const outcome = yield* apply(received)
-          if (!isReturn && shown !== undefined && isEffect(outcome)) yield* exceptions.match(shown)
+          if (!isReturn && shown !== undefined && outcome === "applied") yield* exceptions.match(shown)
         },
         // This transaction has the settlement.
         Effect.catchTag("PaymentArrived", Effect.die)

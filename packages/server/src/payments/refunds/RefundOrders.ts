@@ -8,7 +8,7 @@
  *   or back where it was, in the commit of the provider's final answer (BAL-9);
  * - an unclear answer is not a refusal: the order is repeated under its id until the answer is final, by any process, also
  *   after a crash between the provider's answer and its commit. Nor is the refusal of a repeated request, while the request
- *   before it may still arrive.
+ *   before it may still arrive, or once one was accepted.
  *
  * Rules: CHG-26, BAL-5, BAL-6, BAL-9, BAL-10, OPR-20, OPR-70 to OPR-73.
  */
@@ -27,7 +27,7 @@ import type { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, isChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import { Cancellations } from "../charges/Cancellations.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
@@ -86,7 +86,7 @@ export class RefundOrders extends Context.Service<
         function* (order: ChargeOrder, answer: ReturnOutcome | OrderLoop.Refused) {
           const locked = yield* money.lock(order.chargeId)
           if (locked?.order?.id !== order.id) return
-          if (answer._tag === "Refused" && locked.order.attempts !== order.attempts) return
+          if (answer._tag === "Refused" && !OrderLoop.isRefusalFinal(order, locked.order)) return
           // A report of the same return is a copy.
           if (answer._tag === "Completed") {
             const connection = order.connectionId === null ? {} : { connectionId: order.connectionId }
@@ -112,10 +112,11 @@ export class RefundOrders extends Context.Service<
       })
 
       /** Asks the provider and commits its final answer; another one leaves the order open. */
-      const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
+      const execute = Effect.fnUntraced(function* (order: Leased<ChargeOrder>) {
         const asked = Effect.flatMap(acquirer.providerFor(order.connectionId), (provider) => askFor(provider, order))
         const answer = yield* OrderLoop.answerTo(order, asked)
-        yield* answer === undefined || answer._tag === "Accepted" ? orders.askAgain(order) : finish(order, answer)
+        if (answer === undefined) return yield* orders.askAgain(order)
+        yield* answer._tag === "Accepted" ? orders.askAgain(order, "accepted") : finish(order, answer)
       })
 
       return RefundOrders.of({

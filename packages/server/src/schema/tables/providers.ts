@@ -47,6 +47,7 @@ export const providerTables = [
     state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
     attempts integer NOT NULL DEFAULT 1,
     due_at timestamptz, -- the next request to the provider
+    accepted_at timestamptz, -- the provider has it; a later refusal says nothing
     created_at timestamptz NOT NULL
   )`,
   `CREATE UNIQUE INDEX acquirer_orders_open ON acquirer_orders (charge_id) WHERE state = 'ordered'`,
@@ -96,12 +97,12 @@ export const providerTables = [
   )`,
   `-- Payouts that were sent to the simulated institution, and their outcomes.
   CREATE TABLE simulator_payouts (
-    payout_id uuid PRIMARY KEY,
+    order_id uuid PRIMARY KEY,
     amount bigint NOT NULL, -- cents
     pix_key text NOT NULL,
     fails boolean NOT NULL,
     reason text,
-    end_to_end_id text,
+    end_to_end_id text NOT NULL,
     due_at timestamptz
   )`,
   `-- Notifications that the simulated institution will send, or has sent.

@@ -40,6 +40,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         object: "dispute",
         id: dispute.id,
         charge_id: charge.id,
+        exception_id: null,
         account_id: accountId,
         status: "open",
         amount: 1990,

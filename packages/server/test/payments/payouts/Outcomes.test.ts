@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import {
   assertLedgerHolds,
@@ -89,7 +90,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
           assert.isAtLeast(row!.attempts, 1, "its first answer was unclear")
           const taken = yield* sql<{
             amount: bigint
-          }>`SELECT amount FROM simulator_payouts WHERE payout_id = ${id}::uuid`
+          }>`SELECT s.amount FROM simulator_payouts s JOIN payouts p ON s.order_id = ${sql.literal(orderIdOf("p"))}
+            WHERE p.id = ${id}::uuid`
           assert.deepStrictEqual(taken, [{ amount: 500n }])
           assert.deepStrictEqual(yield* eventStatusesOf(id), [
             "payment.pix.created processing",

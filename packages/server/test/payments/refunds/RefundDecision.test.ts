@@ -13,7 +13,7 @@ import {
   decideWin,
   isOpen
 } from "../../../src/payments/disputes/DisputeDecision.ts"
-import { newDispute } from "../../../src/payments/disputes/DisputeResource.ts"
+import { contestedCharge, newDispute } from "../../../src/payments/disputes/DisputeResource.ts"
 import type { StoredDispute } from "../../../src/payments/disputes/DisputeStore.ts"
 import {
   decideEnd,
@@ -71,7 +71,8 @@ class History {
       accountId,
       amount,
       pending,
-      attempts: 1
+      attempts: 1,
+      acceptedAtMs: null
     }
     this.refunds.set(order.id, orderedRefund(this.locked.charge, order, null, NOW))
     this.locked = { ...afterStep(this.locked, step), order }
@@ -170,7 +171,7 @@ class History {
     if (change.losesDisputes) this.loseOpen()
     if (change.arrivedLost > 0) {
       const med = { amount: change.arrivedLost, reason: "returned", arrivedResolved: true }
-      this.disputes.push(newDispute(after.charge, ids.next(), med))
+      this.disputes.push(newDispute(contestedCharge(after.charge), ids.next(), med))
     }
   }
 

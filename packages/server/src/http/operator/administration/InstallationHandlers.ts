@@ -45,7 +45,9 @@ const updateOf = (before: InstallationSettings, changes: InstallationChanges): A
         accountId: null,
         concerns: null,
         request: { ...changes },
-        before: { four_eyes: before.four_eyes }
+        before: Object.fromEntries(
+          Object.keys(changes).map((name) => [name, before[name as keyof InstallationChanges]])
+        )
       }
 
 const toInstallation = (settings: InstallationSettings): Shown => ({ object: "installation", ...settings })
