@@ -4328,40 +4328,40 @@ WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM refunds
 WHERE charge_id = ANY ($1::uuid[])
 ORDER BY id;
 
 -- payments/refunds/RefundStore.ts findOne
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM refunds
 WHERE id = $1::uuid;
 
 -- payments/refunds/RefundStore.ts putOne
 INSERT INTO
   refunds (
-    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-    created_at, completed_at
+    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+    failure_reason, created_at, completed_at
   )
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM
   (
     SELECT
-      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-      created_at, completed_at
+      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+      failure_reason, created_at, completed_at
     FROM
       unnest(
         $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
-        $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]
+        $11::uuid[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[]
       ) AS t (
-        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-        created_at, completed_at
+        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+        failure_reason, created_at, completed_at
       )
   ) AS r
 ON CONFLICT (id) DO UPDATE

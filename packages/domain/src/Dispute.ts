@@ -54,7 +54,7 @@ export const disputeTransition = (report: DisputeReport, from: DisputeStatus): D
 
 /**
  * Which MED a return of `amount` cents is of: one that was lost before its return was reported, or one that is open. One of this
- * amount is sooner meant than another.
+ * amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers differ.
  */
 export const medOfReturn = <Lost extends { readonly amount: number }, Open extends { readonly amount: number }>(
   amount: number | undefined,
@@ -66,6 +66,11 @@ export const medOfReturn = <Lost extends { readonly amount: number }, Open exten
   if (exact !== undefined) return { lost: exact }
   const other = open.find(isMeant)
   if (other !== undefined) return { open: other }
-  if (lost[0] !== undefined) return { lost: lost[0] }
-  return open[0] === undefined ? {} : { open: open[0] }
+  const largest = largestOf(lost)
+  if (largest !== undefined) return { lost: largest }
+  const contesting = largestOf(open)
+  return contesting === undefined ? {} : { open: contesting }
 }
+
+const largestOf = <A extends { readonly amount: number }>(all: ReadonlyArray<A>): A | undefined =>
+  all.toSorted((a, b) => b.amount - a.amount)[0]

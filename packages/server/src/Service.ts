@@ -64,6 +64,7 @@ import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
+import * as Outward from "./base/Outward.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -112,7 +113,7 @@ const foundation = Layer.mergeAll(
   Metrics.layer,
   PublicAddress.layer,
   PausedDeliveries.PausedDeliveries.layer
-).pipe(Layer.provideMerge(Database.layer))
+).pipe(Layer.provideMerge(Outward.layer), Layer.provideMerge(Database.layer))
 
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
@@ -225,8 +226,8 @@ const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connectio
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
   Layer.effectDiscard(Effect.forkScoped(BackgroundLoop.run(name, round, Effect.sleep(idle))))
 
-/** The background loops of every process. Rows say what is due. */
-export const loops = Layer.mergeAll(
+/** The background loops that call others, or that prepare it. Rows say what is due. */
+const outwardLoops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
   ParkedPayouts.loop,
@@ -235,6 +236,11 @@ export const loops = Layer.mergeAll(
   Layer.unwrap(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
+  WebhookScheduler.layer
+)
+
+/** The background loops of what is in the database alone. */
+const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
   backgroundLoop(
     "releases",
@@ -245,9 +251,11 @@ export const loops = Layer.mergeAll(
   StatusCounts.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
-  OutboxMaintenance.loop,
-  WebhookScheduler.layer
+  OutboxMaintenance.loop
 )
+
+/** The background loops of every process. */
+export const loops = Layer.merge(outwardLoops, inwardLoops)
 
 const simulatorLoop = backgroundLoop(
   "simulator notifications",
@@ -273,14 +281,15 @@ export const layer = Drain.whileServing.pipe(
     Layer.mergeAll(
       PublicServer.layer,
       OperatorServer.layer,
-      simulatorLoop,
       connectionLoop,
       ConnectionMonitor.loop,
       callbackLoop,
-      Sweep.loop,
       CallbackListener.layer,
       Maintenance.loop,
-      loops.pipe(Layer.provide(WebhookSender.layer))
+      inwardLoops,
+      Outward.onceOutward(
+        Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer)))
+      )
     )
   ),
   Layer.provideMerge(services)

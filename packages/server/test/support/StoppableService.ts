@@ -13,7 +13,8 @@ import { TestService, type TestServiceOptions } from "./TestService.ts"
 type Settings = TestServiceOptions["settings"]
 
 /** One key, for several services on one database. */
-export const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
+export const secretsKey = Buffer.alloc(32, 3).toString("base64")
+export const secretsKeys = Option.some(Redacted.make(secretsKey))
 
 /** The client of its owner, and what runs services on it. */
 export const stoppable = Effect.fnUntraced(function* (settings: Settings) {
@@ -25,6 +26,7 @@ export const stoppable = Effect.fnUntraced(function* (settings: Settings) {
       Effect.scoped
     )
   return {
+    databaseUrl,
     sql,
     /** Runs with its own service, which is stopped afterwards. */
     withService: <A, E>(work: Work<A, E>) => withSettings({}, work),
@@ -33,4 +35,4 @@ export const stoppable = Effect.fnUntraced(function* (settings: Settings) {
   }
 })
 
-type Work<A, E> = Effect.Effect<A, E, TestService | SqlClient | Scope.Scope>
+type Work<A, E> = Effect.Effect<A, E, Layer.Success<ReturnType<typeof TestService.layer>> | Scope.Scope>

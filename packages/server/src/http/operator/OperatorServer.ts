@@ -43,6 +43,7 @@ import { eventHandlers } from "./operations/EventHandlers.ts"
 import { exceptionActionHandlers, exceptionHandlers } from "./payments/ExceptionHandlers.ts"
 import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
+import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
@@ -65,7 +66,9 @@ import { waitingHandlers } from "./operations/WaitingHandlers.ts"
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const { acquirer, operatorHost, operatorHosts, operatorPort } = yield* Settings
-    const { scrape } = yield* Metrics
+    const { outward, scrape } = yield* Metrics
+    const { state } = yield* Outward
+    outward(() => state() === "on")
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make
     const provider = yield* IdentityProvider

@@ -22,10 +22,10 @@ import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
-import { providerRefund, type Reversed } from "../refunds/RefundDecision.ts"
+import { providerRefund, type Reversed, wasPaid } from "../refunds/RefundDecision.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { RefundStore } from "../refunds/RefundStore.ts"
-import { decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
+import { arrivedBefore, decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
 import { disputeEntry } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
@@ -104,27 +104,45 @@ export class Disputes extends Context.Service<
         locked: LockedCharge,
         med: Extract<Reversal, { readonly _tag: "med.opened" }>
       ) {
-        const opening = decideOpening(locked, med, ids)
-        if (opening === undefined) return { isApplied: false, unmatched: 0 }
+        const all = yield* store.lockOfCharge(locked.charge.id)
+        const arrived = arrivedBefore(all, med)
+        if (arrived !== undefined) {
+          yield* store.put({ ...arrived, externalId: med.externalId ?? null }, undefined)
+          return { isApplied: true, unmatched: 0 }
+        }
+        const opening = decideOpening(locked, all, med, ids)
+        if (opening === undefined) {
+          const { amount, method } = locked.charge
+          const wanted = med.amount !== undefined && med.amount > 0 ? med.amount : amount
+          return { isApplied: false, unmatched: method === "pix" && wasPaid(locked.charge) ? wanted : 0 }
+        }
         yield* moveCharge(locked, opening.step)
         yield* store.put(opening.dispute, opening.outbox)
         return { isApplied: true, unmatched: 0 }
       })
 
-      const win = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
-        yield* moveCharge(locked, decideWin(locked, dispute))
+      const win = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        dispute: StoredDispute,
+        all: ReadonlyArray<StoredDispute>
+      ) {
+        yield* moveCharge(locked, decideWin(locked, dispute, all))
         return yield* moveDispute(dispute, "won")
       })
 
-      const lose = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
-        const loss = decideLoss(locked, dispute)
+      const lose = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        dispute: StoredDispute,
+        all: ReadonlyArray<StoredDispute>
+      ) {
+        const loss = decideLoss(locked, dispute, all)
         if (loss === undefined) return false
         const { amount, isEmpty, pending, step } = loss
         yield* moveCharge(locked, step)
-        const made = { amount, pending, isMed: true, providerId: null }
+        const made = { amount, pending, isMed: true, disputeId: dispute.id, providerId: null }
         if (amount > 0) yield* refundStore.put(providerRefund(locked.charge, ids.next(), made))
         yield* moveDispute(dispute, "lost")
-        if (isEmpty) yield* disputed.loseOpen(locked.charge.id)
+        if (isEmpty) yield* disputed.loseOpen(locked.charge.id, "all")
         return true
       })
 
@@ -156,9 +174,10 @@ export class Disputes extends Context.Service<
         resolve: Effect.fn("Disputes.resolve")(function* (known, outcome) {
           const locked = yield* money.lock(known.chargeId)
           if (locked === undefined) return yield* new NotFoundError()
-          const dispute = (yield* store.lockOfCharge(known.chargeId)).find(({ id }) => id === known.id)
+          const all = yield* store.lockOfCharge(known.chargeId)
+          const dispute = all.find(({ id }) => id === known.id)
           if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
-          return yield* outcome === "won" ? win(locked, dispute) : lose(locked, dispute)
+          return yield* outcome === "won" ? win(locked, dispute, all) : lose(locked, dispute, all)
         }),
 
         defended: (dispute) => moveDispute(dispute, "defended"),

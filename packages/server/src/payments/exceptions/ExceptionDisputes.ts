@@ -94,11 +94,11 @@ export class ExceptionDisputes extends Context.Service<
       ) {
         const { exception, funds } = accepted
         const all = yield* disputes.lockOfException(exception.id)
-        const unreported = all.filter(({ returnId, status }) => status === "lost" && returnId === null)
+        const unreported = all.toReversed().filter(({ returnId, status }) => status === "lost" && returnId === null)
         const { lost, open: ended } = medOfReturn(
           wanted,
           unreported.map((dispute) => ({ amount: dispute.returned, dispute })),
-          all.filter(isOpen)
+          all.filter(isOpen).toReversed()
         )
         if (lost !== undefined) {
           const { amount, dispute } = lost

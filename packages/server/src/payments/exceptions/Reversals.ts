@@ -129,11 +129,18 @@ export class Reversals extends Context.Service<
 
       const reverseCharge = Effect.fnUntraced(function* (
         locked: LockedCharge,
-        reversal: Reversal,
+        { id, reversal }: ReceivedReversal,
         paid: ReadonlyArray<StoredException>
       ) {
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
-        return unmatched === 0 || reversal.endToEndId === undefined || reversal._tag === "med.opened"
+        if (reversal._tag === "med.opened") {
+          // Without an id, it cannot be distinguished from a copy of another one.
+          if (unmatched === 0 || (reversal.endToEndId ?? reversal.externalId) === undefined)
+            return (isApplied ? "applied" : "ignored") as Outcome
+          yield* raiseDispute(id, unmatched, reversal, locked.charge)
+          return "exception" as const
+        }
+        return unmatched === 0 || reversal.endToEndId === undefined
           ? ((isApplied ? "applied" : "ignored") as Outcome)
           : yield* take(reversal, unmatched, paid, locked.charge)
       })
@@ -194,7 +201,7 @@ export class Reversals extends Context.Service<
             return "exception" as const
           }
           case "ReverseCharge":
-            return yield* reverseCharge(locked!, reversal, paid)
+            return yield* reverseCharge(locked!, received, paid)
           case "ContestAccepted":
             return yield* contest(received as ReceivedReversal & { readonly reversal: Med }, decision.amount, paid)
           case "TakeFromExceptions":

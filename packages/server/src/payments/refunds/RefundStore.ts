@@ -39,6 +39,8 @@ const refundTable = table({
   pending: bigint(),
   description: nullable(text()),
   nature: nullable(text<RefundNature>()),
+  /** The MED whose money it is, where its return was not the first news of it. */
+  disputeId: nullable(uuid()),
   /** The provider's id of a return that it reported; null until it did. */
   providerId: nullable(text()),
   failureReason: nullable(text()),

@@ -178,6 +178,7 @@ export const paymentTables = [
     pending bigint NOT NULL DEFAULT 0 CHECK (pending >= 0 AND pending <= amount), -- cents of it that were not released yet
     description text,
     nature text,
+    dispute_id uuid, -- the MED whose money it is, where its return was not the first news of it
     provider_id text,
     failure_reason text,
     created_at timestamptz NOT NULL,

@@ -149,6 +149,12 @@ const notify = (history: History, notification: AcquirerNotification, isExpected
     if (isExpected) history.applied.push(notification)
   })
 
+/** A MED of which nothing is left is an exception. */
+const raised = (notification: AcquirerNotification) =>
+  AcquirerNotifications.use(({ receive }) =>
+    Effect.map(receive(notification), (outcome) => assert.strictEqual(outcome, "exception"))
+  )
+
 const openOrder = ({ id }: History) =>
   SqlClient.use((sql) =>
     Effect.map(
@@ -257,10 +263,12 @@ const reportMed = Effect.fnUntraced(function* (history: History) {
   if (decided === undefined) {
     const amount = someAmount(history)
     const externalId = `med-${(facts += 1)}`
+    // Of several of one amount, a return ends the one with the lowest id.
+    aheadMs = 0
     steps.push(`MED ${amount ?? "all"}`)
-    const isApplied = openMed(model, externalId, amount, history.amount)
+    const isApplied = openMed(model, externalId, amount)
     const report = { _tag: "med.opened", txid: txidFromId(id), externalId, reason: "x", ...amountIn(amount) } as const
-    return yield* notify(history, report, isApplied)
+    return yield* isApplied ? notify(history, report, true) : raised(report)
   }
   const { externalId } = decided
   const isWon = random.chance(0.4)
