@@ -110,17 +110,19 @@ export const makeBankInstitutions = (options: {
     }
   }
 
-  /** The service has a MED that callers see at its charge. */
+  /** The service has the one MED of a Pix whose charge callers see contested. */
   const learnMeds = async () => {
-    const contested = [...factsOf].flatMap(([endToEndId, facts]) => {
-      const last = facts.findLast(({ fact: { tag } }) => tag === "contested" || tag === "won" || tag === "lost")?.fact
-      return last?.tag === "contested" && last.known === undefined ? [{ endToEndId, fact: last }] : []
+    const first = [...factsOf].flatMap(([endToEndId, facts]) => {
+      const [one, ...others] = facts.map(({ fact }) => fact).filter(({ tag }) => isOfMed(tag))
+      return one?.tag === "contested" && one.known === undefined && others.length === 0
+        ? [{ endToEndId, fact: one }]
+        : []
     })
-    if (contested.length === 0) return
+    if (first.length === 0) return
     const seen = await database.query<{ end_to_end_id: string }>(
       "SELECT end_to_end_id FROM charges WHERE status = 'infraction'"
     )
-    for (const { endToEndId, fact } of contested) {
+    for (const { endToEndId, fact } of first) {
       if (seen.some(({ end_to_end_id }) => end_to_end_id === endToEndId)) fact.known = machine.moment()
     }
   }
@@ -162,17 +164,21 @@ export const makeBankInstitutions = (options: {
       // The provider takes no more than its balance.
       const cents = balance - double.provider.balanceCents()
       if (outcome === "ACEITA" && cents < infraction.cents) machine.count("MEDs at the double: more than the balance")
-      place(infraction.endToEndId, outcome === "ACEITA" ? { tag: "lost", cents } : { tag: "won" })
+      place(
+        infraction.endToEndId,
+        outcome === "ACEITA" ? { tag: "lost", med: infraction.id, cents } : { tag: "won", med: infraction.id }
+      )
       machine.count(`MEDs at the double: ${outcome}`)
       machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
     } else if (paid.length > 0) {
       const pix = machine.pick(paid)
       const { cents, endToEndId } = pix
       if (double.profile.name === "efi" && machine.random() < 0.6) {
-        if (open.some((other) => other.endToEndId === endToEndId)) return
+        if (open.some((other) => other.endToEndId === endToEndId))
+          machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
-        infractions.open(endToEndId, { cents: contested })
-        place(endToEndId, { tag: "contested", cents: contested })
+        const { id } = Result.getOrThrow(infractions.open(endToEndId, { cents: contested }))
+        place(endToEndId, { tag: "contested", med: id, cents: contested })
         machine.count("MEDs at the double: opened")
         if (contested < cents) machine.count("MEDs at the double: of a part")
         machine.note(undefined, `a MED of ${contested} of ${endToEndId} is opened`)
@@ -318,6 +324,8 @@ const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {
   REMOVIDA_PELO_USUARIO_RECEBEDOR: ["canceled", "pending", "expired"],
   REMOVIDA_PELO_PSP: ["canceled", "pending", "expired"]
 }
+
+const isOfMed = (tag: Fact["tag"]) => tag === "contested" || tag === "won" || tag === "lost"
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 const ALL = { page: 0, size: Number.MAX_SAFE_INTEGER }

@@ -33,8 +33,8 @@ export interface Pix {
   /** The name of the caller's operation. */
   readonly operation: string
   state: "emitted" | "refused" | "failed" | "canceled" | "paid"
-  /** The MED that is open, or was won last. */
-  med: Med | undefined
+  /** Open MEDs, and those that were won. */
+  meds: Array<Med>
   /** Since its payment. */
   readonly facts: Array<Fact>
   /** Its notifications, in order. */
@@ -42,6 +42,7 @@ export interface Pix {
 }
 
 export interface Med {
+  readonly id: string
   readonly cents: number
   isOpen: boolean
   /** Once the service has made one of it. */
@@ -56,11 +57,18 @@ export interface Report {
 
 /** A payout as the acquirer knows it. */
 export interface Sent {
+  /** Our id, once the institutions have looked it up. */
+  payoutId: string | undefined
   readonly order: PayoutOrder
   readonly settlesAtMs: number
   readonly outcome: "completed" | "failed"
   readonly reports: Array<Report>
 }
+
+/** What is left of a Pix, and what of it no MED contests. */
+export const left = ({ amount, facts }: Pix): number => leftOf({ cents: amount, facts })
+export const uncontested = (pix: Pix): number =>
+  pix.meds.reduce((cents, med) => (med.isOpen ? cents - med.cents : cents), left(pix))
 
 export interface Books extends SimulatedAcquirer {
   readonly pixes: ReadonlyMap<string, Pix>
@@ -95,7 +103,7 @@ export const makeBooks = (machine: Machine): Books => {
       amount,
       operation: description ?? "",
       state: machine.random() < 0.06 ? "refused" : "emitted",
-      med: undefined,
+      meds: [],
       facts: [],
       reports: []
     }
@@ -120,7 +128,7 @@ export const makeBooks = (machine: Machine): Books => {
     const known = refunds.get(id)
     if (known !== undefined && known !== amount) broken.push(`${txid} is refunded with another amount`)
     if (known !== undefined) return Exit.succeed({ _tag: "Completed" })
-    if (pix?.state !== "paid" || pix.med?.isOpen === true || leftOf({ cents: pix.amount, facts: pix.facts }) < amount) {
+    if (pix?.state !== "paid" || uncontested(pix) < amount) {
       return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
     }
     refunds.set(id, amount)
@@ -145,6 +153,7 @@ export const makeBooks = (machine: Machine): Books => {
       const outcome = machine.random() < 0.3 ? "failed" : "completed"
       const settlesAtMs = machine.nowMs() + machine.pick([0, 200, 2000, 30_000])
       sent.set(order.id, {
+        payoutId: undefined,
         order,
         settlesAtMs,
         outcome,
@@ -155,8 +164,8 @@ export const makeBooks = (machine: Machine): Books => {
                 {
                   notification:
                     outcome === "completed"
-                      ? { _tag: "payout.completed", payoutId: order.id, endToEndId: endToEndIdOf(order.id) }
-                      : { _tag: "payout.failed", payoutId: order.id, reason: "failed by the simulation" },
+                      ? { _tag: "payout.completed", payoutId: "", endToEndId: endToEndIdOf(order.id) }
+                      : { _tag: "payout.failed", payoutId: "", reason: "failed by the simulation" },
                   fact: undefined
                 }
               ]

@@ -4,7 +4,7 @@ import { AcquirerNotifications } from "../../../src/reports/AcquirerNotification
 import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import * as Exit from "effect/Exit"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { type Books, endToEndIdOf, type Pix, type Sent } from "./Books.ts"
+import { type Books, endToEndIdOf, left, type Med, type Pix, type Sent, uncontested } from "./Books.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import type { BankStatement, Institutions } from "./Institutions.ts"
@@ -38,7 +38,9 @@ export const makeBooksInstitutions = (options: {
   const notify = (process: ServerProcess, subject: Pix | Sent) => {
     const report = subject.reports[0]
     if (report === undefined || isTelling(subject)) return
-    const { fact, notification: next } = report
+    const { fact, notification } = report
+    if ("order" in subject && subject.payoutId === undefined) return
+    const next = "order" in subject ? { ...notification, payoutId: subject.payoutId! } : notification
     telling.set(subject, process)
     operate(
       process,
@@ -60,7 +62,7 @@ export const makeBooksInstitutions = (options: {
 
   /** A duplicate of a notification, early or late. */
   const notifyAgain = (process: ServerProcess) => {
-    const early = [...books.pixes.values(), ...books.sent.values()].flatMap(({ reports }) => reports.slice(1))
+    const early = [...books.pixes.values()].flatMap(({ reports }) => reports.slice(1))
     const copies = [...heard, ...early.map(({ notification }) => notification)]
     if (copies.length === 0) return
     const copy = machine.pick(copies)
@@ -90,7 +92,7 @@ export const makeBooksInstitutions = (options: {
 
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
-    const { med, txid } = pix
+    const { txid } = pix
     const report = (notification: AcquirerNotification, fact?: FactOf) => {
       const placed: Fact | undefined = fact && { ...fact, at: machine.moment() }
       if (placed !== undefined) pix.facts.push(placed)
@@ -99,9 +101,6 @@ export const makeBooksInstitutions = (options: {
         undefined,
         `${pix.operation}: ${notification._tag} ${placed && "cents" in placed ? placed.cents : ""}`
       )
-    }
-    const endMed = () => {
-      pix.med = undefined
     }
     if (pix.state === "emitted") {
       const isPaid = machine.random() < 0.85
@@ -112,70 +111,85 @@ export const makeBooksInstitutions = (options: {
           : { _tag: "charge.failed", txid, reason: "by the simulation" }
       )
     }
-    const left = leftOf({ cents: pix.amount, facts: pix.facts })
-    if (pix.state !== "paid" || left === 0) return
-    const cents = machine.pick([left, left, Math.ceil(left / 2), 1])
-    if (cents < left) machine.count("a part of a Pix is contested or goes back")
+    const all = left(pix)
+    if (pix.state !== "paid" || all === 0) return
+    const partOf = (most: number) => {
+      const cents = machine.pick([most, most, Math.ceil(most / 2), 1])
+      if (cents < all) machine.count("a part of a Pix is contested or goes back")
+      return cents
+    }
+    /** Somebody returns it. A MED of which nothing is left is over. */
     const giveBack = () => {
-      if (cents === left) endMed()
+      const cents = partOf(all)
+      if (cents === all) pix.meds = []
       report({ _tag: "charge.refunded", txid, amount: cents, externalId: factId() }, { tag: "returned", cents })
     }
-    const isLost = pix.facts.some(({ tag }) => tag === "lost")
-    if (med?.isOpen !== true) {
+    const contest = () => {
+      const free = uncontested(pix)
+      if (free <= 0) return
+      const [id, cents] = [factId(), partOf(free)]
+      pix.meds.push({ id, cents, isOpen: true, dispute: undefined })
+      report(
+        { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id },
+        { tag: "contested", med: id, cents }
+      )
+    }
+    const lose = (med: Med) => {
+      // Final even after a `won`.
+      pix.meds = pix.meds.filter((each) => each !== med)
+      const cents = Math.min(med.cents, all)
+      if (cents === all) pix.meds = []
+      return { tag: "lost", med: med.id, cents } as const
+    }
+    if (pix.meds.every(({ isOpen }) => !isOpen)) {
       if (machine.random() < 0.3) return
       switch (machine.below(6)) {
         case 0:
           return giveBack()
         case 1: {
-          endMed()
-          const as = cents === left ? machine.pick(["refunded", "charged_back"] as const) : "charged_back"
+          // Without a word before.
+          const cents = partOf(all)
+          const as = cents === all ? machine.pick(["refunded", "charged_back"] as const) : "charged_back"
+          pix.meds = []
+          const externalId = factId()
           return report(
-            { _tag: "charge.returned", txid, as, amount: cents, externalId: factId() },
-            { tag: "lost", cents }
+            { _tag: "charge.returned", txid, as, amount: cents, externalId },
+            { tag: "lost", med: externalId, cents }
           )
         }
         case 2: {
-          if (med?.dispute === undefined || pix.reports.length > 0) return
-          endMed()
-          // Final even after a `won`.
-          const taken = Math.min(med.cents, left)
-          return report({ _tag: "med.lost", disputeId: med.dispute }, { tag: "lost", cents: taken })
+          const won = pix.meds.at(-1)
+          if (won?.dispute === undefined || pix.reports.length > 0) return
+          return report({ _tag: "med.lost", disputeId: won.dispute }, lose(won))
         }
         default:
-          // DSP-4: a lost MED is the end of its charge.
-          if (isLost) return
-          pix.med = { cents, isOpen: true, dispute: undefined }
-          return report(
-            { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: factId() },
-            { tag: "contested", cents }
-          )
+          return contest()
       }
     }
     // It is decided once the service has the MED.
+    const med = machine.pick(pix.meds.filter(({ isOpen }) => isOpen))
     const disputeId = med.dispute
     if (disputeId === undefined || pix.reports.length > 0) return
-    const taken = Math.min(med.cents, left)
     switch (machine.below(8)) {
       case 0:
         return report({ _tag: "med.message", disputeId, text: "?", externalId: factId() })
-      case 1:
-        endMed()
-        return report(
-          { _tag: "charge.returned", txid, as: "charged_back", amount: taken, externalId: factId() },
-          { tag: "lost", cents: taken }
-        )
+      case 1: {
+        const fact = lose(med)
+        const { cents } = fact
+        return report({ _tag: "charge.returned", txid, as: "charged_back", amount: cents, externalId: factId() }, fact)
+      }
       case 2:
-        endMed()
-        return report({ _tag: "med.lost", disputeId }, { tag: "lost", cents: taken })
+        return report({ _tag: "med.lost", disputeId }, lose(med))
       case 3:
       case 4:
         return giveBack()
       case 5:
       case 6:
         med.isOpen = false
-        return report({ _tag: "med.won", disputeId }, { tag: "won" })
+        return report({ _tag: "med.won", disputeId }, { tag: "won", med: med.id })
       default:
-        return
+        if (uncontested(pix) > 0) machine.count("a second MED while one is open")
+        return contest()
     }
   }
 
@@ -242,13 +256,22 @@ export const makeBooksInstitutions = (options: {
     isUnpaid: (chargeId) => pixOf(chargeId)?.state === "emitted",
     wasRefused: (chargeId) => pixOf(chargeId)?.state === "refused",
     someDispute: () =>
-      [...books.pixes.values()].find(({ med }) => med?.dispute !== undefined && machine.random() < 0.5)?.med?.dispute,
+      [...books.pixes.values()]
+        .flatMap(({ meds }) => meds)
+        .find(({ dispute }) => dispute !== undefined && machine.random() < 0.5)?.dispute,
     someException: () => undefined,
     observe: async () => {
+      const unknown = [...books.sent.values()].filter(({ payoutId }) => payoutId === undefined)
+      if (unknown.length > 0) {
+        const ids = await query<{ id: string; description: string }>("SELECT id, description FROM payouts")
+        for (const one of unknown)
+          one.payoutId = ids.find(({ description }) => description === one.order.description)?.id
+      }
       for (const pix of learn) {
         const dispute = await disputeOf(pix)
         if (dispute === undefined) broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
-        if (pix.med !== undefined) pix.med.dispute = dispute
+        const med = pix.meds.find((each) => each.isOpen && each.dispute === undefined)
+        if (med !== undefined) med.dispute = dispute
         learn.delete(pix)
       }
     },

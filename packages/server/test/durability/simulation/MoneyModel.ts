@@ -21,12 +21,12 @@ export type FactOf =
   /** Cents went back to the payer: as an operator ordered, or as somebody else did. */
   | { readonly tag: "refunded" | "returned"; readonly cents: number }
   /** A MED contests cents. */
-  | { readonly tag: "contested"; readonly cents: number }
-  | { readonly tag: "won" }
+  | { readonly tag: "contested"; readonly med: string; readonly cents: number }
+  | { readonly tag: "won"; readonly med: string }
   /** Cents of a MED went back to the payer, with or without a word before. */
-  | { readonly tag: "lost"; readonly cents: number }
-  /** An operator, or a rule, accepted it: as the payment of its charge, or beside it. */
-  | { readonly tag: "accepted"; readonly asPayment: boolean }
+  | { readonly tag: "lost"; readonly med: string; readonly cents: number }
+  /** An account has it from now on: an operator, or a rule, accepted it. */
+  | { readonly tag: "accepted" }
 
 /** A Pix that arrived at its bank. */
 export interface BankPix {
@@ -50,12 +50,13 @@ export interface PixMoney {
   readonly free: number
   readonly blocked: number
   readonly unallocated: number
-  /** The state of its charge, where something of it is left. */
-  readonly status: "paid" | "infraction" | "charged_back"
-  /** It pays a charge. */
-  readonly isPayment: boolean
-  /** Contested while it pays no charge. */
-  readonly waiting: number | undefined
+  /** An account has it. */
+  readonly isHeld: boolean
+  /** The cents that each open MED contests; where nobody has the money: will contest. */
+  readonly meds: Readonly<Record<string, number>>
+  readonly isLost: boolean
+  /** The cents of MEDs that were lost before their opening was heard of. */
+  readonly arrived: ReadonlyArray<number>
 }
 
 /** The service has all of these. */
@@ -67,15 +68,16 @@ export const learnAll = (facts: ReadonlyArray<Fact>, moment: number): void => {
 export const leftOf = ({ cents, facts }: Pick<BankPix, "cents" | "facts">): number =>
   facts.reduce((left, fact) => left - returnedBy(fact), cents)
 
-/** Where the money of a Pix may be; nothing where no order of the facts is possible. */
-export const moneyOf = (cents: number, isPayment: boolean, facts: ReadonlyArray<Fact>): ReadonlyArray<PixMoney> => {
+/** Where the money of a Pix may be; nothing where no order of the facts is possible. `isHeld`: it pays a charge as it arrives. */
+export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fact>): ReadonlyArray<PixMoney> => {
   const begin: PixMoney = {
-    free: isPayment ? cents : 0,
+    free: isHeld ? cents : 0,
     blocked: 0,
-    unallocated: isPayment ? 0 : cents,
-    status: "paid",
-    isPayment,
-    waiting: undefined
+    unallocated: isHeld ? 0 : cents,
+    isHeld,
+    meds: {},
+    isLost: false,
+    arrived: []
   }
   const all = 2 ** facts.length - 1
   // By the set of the facts that have come.
@@ -85,10 +87,8 @@ export const moneyOf = (cents: number, isPayment: boolean, facts: ReadonlyArray<
     for (const money of reached[come]!.values()) {
       for (const [index, fact] of facts.entries()) {
         if ((come & (1 << index)) !== 0) continue
-        if (facts.some((other, at) => (come & (1 << at)) === 0 && at !== index && precedes(other, at, fact, index)))
-          continue
-        const next = after(money, fact)
-        if (next !== undefined) reached[come | (1 << index)]!.set(JSON.stringify(next), next)
+        if (facts.some((other, at) => (come & (1 << at)) === 0 && precedes(other, fact))) continue
+        for (const next of after(money, fact)) reached[come | (1 << index)]!.set(JSON.stringify(next), next)
       }
     }
   }
@@ -120,55 +120,68 @@ export const sentCents = (payouts: ReadonlyArray<BankPayout>): number =>
 const returnedBy = (fact: Fact): number =>
   fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "lost" ? fact.cents : 0
 
-const isOfMed = ({ tag }: Fact) => tag === "contested" || tag === "won" || tag === "lost"
+const precedes = (one: Fact, other: Fact): boolean =>
+  (one.known !== undefined && one.known < other.at) ||
+  (one.tag === "contested" && (other.tag === "won" || other.tag === "lost") && one.med === other.med)
 
-const precedes = (one: Fact, at: number, other: Fact, otherAt: number): boolean =>
-  (one.known !== undefined && one.known < other.at) || (isOfMed(one) && isOfMed(other) && at < otherAt)
+const contestedBy = (meds: PixMoney["meds"]): number => Object.values(meds).reduce((sum, cents) => sum + cents, 0)
 
-/** `undefined` where the rules allow it in no such state. */
-const after = (money: PixMoney, fact: Fact): PixMoney | undefined => {
-  const { blocked, free, status, unallocated, waiting } = money
+/** Empty where the rules allow it in no such state; several where they allow several. */
+const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
+  const { arrived, blocked, free, isHeld, meds, unallocated } = money
   switch (fact.tag) {
     case "refunded":
-      // Operators return what is not contested: of a charge, or of an exception.
-      if (money.isPayment) return free < fact.cents ? undefined : { ...money, free: free - fact.cents }
-      return { ...money, unallocated: unallocated - fact.cents }
-    case "returned":
-      return take(money, fact.cents)
+      // Operators return what is not contested.
+      return isHeld ? left(money, { free: free - fact.cents }) : [{ ...money, unallocated: unallocated - fact.cents }]
+    case "returned": {
+      if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents }]
+      // DSP-7: what is contested goes first.
+      const first = Math.min(fact.cents, blocked)
+      return left(money, { blocked: blocked - first, free: free - (fact.cents - first) })
+    }
     case "contested": {
-      if (!money.isPayment) return { ...money, waiting: fact.cents }
-      // DSP-4: a lost MED is the end of its charge.
-      if (status === "charged_back" || free + blocked === 0) return money
-      const contested = Math.min(fact.cents, free)
-      return { ...money, free: free - contested, blocked: blocked + contested, status: "infraction" }
+      if (!isHeld) return [{ ...money, meds: { ...meds, [fact.med]: fact.cents } }]
+      const cents = Math.max(0, Math.min(fact.cents, free + blocked - contestedBy(meds)))
+      const more = Math.min(cents, free)
+      const next = { ...money, free: free - more, blocked: blocked + more, meds: { ...meds, [fact.med]: cents } }
+      // It may be the opening of one whose loss was the first news of it.
+      const known = arrived.includes(fact.cents) ? [money] : []
+      return [...known, cents === 0 ? money : next]
     }
-    case "won":
-      if (status !== "infraction") return { ...money, waiting: undefined }
-      return { ...money, free: free + blocked, blocked: 0, status: "paid" }
+    case "won": {
+      const { [fact.med]: own, ...others } = meds
+      if (!isHeld || own === undefined) return [{ ...money, meds: others }]
+      const back = Math.max(0, blocked - contestedBy(others))
+      return [{ ...money, free: free + back, blocked: blocked - back, meds: others }]
+    }
     case "lost": {
-      if (!money.isPayment) return take({ ...money, waiting: undefined }, fact.cents)
-      const taken = take(money, fact.cents)
-      return taken && { ...taken, free: taken.free + taken.blocked, blocked: 0, status: "charged_back" }
+      if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents, meds: without(meds, fact.med) }]
+      // DSP-5, DSP-7: one without a word before may be that of an open MED.
+      const isNew = meds[fact.med] === undefined
+      return (isNew ? ["", ...Object.keys(meds)] : [fact.med]).flatMap((ended) => {
+        const others = without(meds, ended)
+        // What other MEDs contest stays blocked, as far as there is other money.
+        const rest = free + blocked - fact.cents
+        const kept = Math.max(0, Math.min(contestedBy(others), blocked, rest))
+        const more = ended === "" ? [...arrived, fact.cents] : arrived
+        return left({ ...money, meds: others, isLost: true, arrived: more }, { blocked: kept, free: rest - kept })
+      })
     }
-    case "accepted": {
-      const accepted = {
-        ...money,
-        free: free + unallocated,
-        unallocated: 0,
-        isPayment: fact.asPayment,
-        waiting: undefined
-      }
-      return waiting === undefined || !fact.asPayment
-        ? accepted
-        : after(accepted, { tag: "contested", cents: waiting, at: fact.at })
-    }
+    case "accepted":
+      return Object.entries(meds).reduce<ReadonlyArray<PixMoney>>(
+        (all, [med, cents]) => all.flatMap((one) => after(one, { tag: "contested", med, cents, at: fact.at })),
+        [{ ...money, free: unallocated, unallocated: 0, isHeld: true, meds: {} }]
+      )
   }
 }
 
-/** DSP-7: what is contested goes first. What was accepted beside a charge is not taken from its account. */
-const take = (money: PixMoney, cents: number): PixMoney | undefined => {
-  if (!money.isPayment) return { ...money, unallocated: money.unallocated - cents }
-  const blocked = Math.min(cents, money.blocked)
-  const free = money.free - (cents - blocked)
-  return free < 0 ? undefined : { ...money, blocked: money.blocked - blocked, free }
+const without = (meds: PixMoney["meds"], med: string): PixMoney["meds"] => {
+  const { [med]: _ended, ...others } = meds
+  return others
 }
+
+/** What is left in the account. MEDs of nothing are over. */
+const left = (
+  money: PixMoney,
+  { blocked = money.blocked, free }: { readonly blocked?: number; readonly free: number }
+): ReadonlyArray<PixMoney> => (free < 0 ? [] : [{ ...money, blocked, free, ...(free + blocked === 0 && { meds: {} }) }])

@@ -19,7 +19,7 @@ import type { Stop, Stops } from "./Stops.ts"
 export interface Operators {
   /** A random operation of an operator. */
   readonly act: (process: ServerProcess) => void
-  /** When an acceptance of each exception was asked for and answered, and for which charge; null: the one that it names. */
+  /** When an acceptance of each exception was asked for and answered, and for whom; neither charge nor account: as it names. */
   readonly acceptances: ReadonlyMap<string, ReadonlyArray<Acceptance>>
   /** True of a charge whose cancellation was asked for. */
   readonly isCanceled: (chargeId: string) => boolean
@@ -31,6 +31,7 @@ export interface Operators {
 
 export interface Acceptance {
   readonly chargeId: string | null
+  readonly accountId: string | null
   /** `Machine.moment` of the call, and of its answer. */
   readonly at: number
   known: number | undefined
@@ -104,17 +105,14 @@ export const makeOperators = (options: {
       { action: "return", reason: null },
       { action: "accept", chargeId: null, accountId: null, reason: null },
       { action: "accept", chargeId, accountId: null, reason: null },
+      { action: "accept", chargeId: null, accountId: machine.pick(merchants).accountId, reason: null },
       { action: "dismiss", reason: "settled elsewhere" }
     ])
     const decided = ExceptionResolution.use(({ resolve }) => resolve(id, decision, "operator"))
     // Not every exception has money, a charge or a payer.
     const allowed = ["InvalidStateError", "RequestRefused"]
-    const asked = {
-      chargeId: "chargeId" in decision ? decision.chargeId : null,
-      at: machine.moment(),
-      known: undefined
-    }
-    const acceptance: Acceptance | undefined = decision.action === "accept" ? asked : undefined
+    const acceptance: Acceptance | undefined =
+      decision.action === "accept" ? { ...decision, at: machine.moment(), known: undefined } : undefined
     if (acceptance !== undefined) acceptances.set(id, [...(acceptances.get(id) ?? []), acceptance])
     operate(process, `${decision.action} exception ${id}`, decided, allowed, (exit) => {
       if (Exit.isFailure(exit)) return

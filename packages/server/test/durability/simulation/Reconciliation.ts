@@ -32,7 +32,7 @@ export const reconcile = async (options: {
        end_to_end_id FROM charges`
   )
   const exceptions = await query<ExceptionRow>(
-    `SELECT id, kind, end_to_end_id, amount, action, charge_id, resolved_by FROM acquirer_exceptions`
+    `SELECT id, kind, end_to_end_id, amount, action, charge_id, account_id, resolved_by FROM acquirer_exceptions`
   )
   const books = makeBooks(await query<BookRow>(booksByResource))
 
@@ -43,9 +43,14 @@ export const reconcile = async (options: {
     const known = exceptions.filter(({ end_to_end_id }) => end_to_end_id === one.endToEndId)
     broken.push(...misfits(one, charge, known))
     const accepted = known.find(({ action, kind }) => action === "accept" && isPayment(kind))
-    const account = merchantOf.get(charge?.id ?? accepted?.charge_id ?? "")
-    if (accepted !== undefined) broken.push(...unasked(accepted, callers, rule))
-    const facts = accepted === undefined ? one.facts : [...one.facts, acceptance(accepted, charge, callers)]
+    const account =
+      accepted === undefined
+        ? merchantOf.get(charge?.id ?? "")
+        : callers.merchants.find(({ accountId }) => accountId === accepted.account_id)
+    if (accepted !== undefined && !isAsked(accepted, callers, rule, merchantOf)) {
+      broken.push(`exception ${accepted.id} is accepted by ${accepted.resolved_by}, and nobody asked for it`)
+    }
+    const facts = accepted === undefined ? one.facts : [...one.facts, acceptance(accepted, callers)]
     const possible = moneyOf(one.cents, charge !== undefined && accepted === undefined, facts)
     const found = books.take([...(charge === undefined ? [] : [charge.id]), ...known.map(({ id }) => id)])
     const fitting = possible.filter((money) => found === accountsOf(money, account, connectionId))
@@ -161,8 +166,11 @@ const accountsOf = ({ blocked, free, unallocated }: PixMoney, account: Merchant 
 }
 
 /** BAL-10: `refunded` or `charged_back` once nothing is left. */
-const statesOf = ({ blocked, free, status }: PixMoney): ReadonlyArray<string> =>
-  free + blocked === 0 ? ["refunded", "charged_back"] : [status]
+const statesOf = ({ blocked, free, isLost, meds }: PixMoney): ReadonlyArray<string> => {
+  if (free + blocked === 0) return ["refunded", "charged_back"]
+  if (isLost) return ["charged_back"]
+  return [Object.keys(meds).length > 0 ? "infraction" : "paid"]
+}
 
 const isPayment = (kind: string) => kind !== "unmatched_return" && kind !== "unmatched_dispute"
 
@@ -188,30 +196,27 @@ const misfits = (
     : []
 }
 
-/** Nobody asked for this acceptance, and no rule made it. */
-const unasked = (
-  { charge_id, id, kind, resolved_by }: ExceptionRow,
+/** An operator asked for the acceptance with this account, or with a charge of it; or a rule made it. */
+const isAsked = (
+  { account_id, charge_id, id, kind, resolved_by }: ExceptionRow,
   { acceptances }: Callers,
-  rule: string
-): ReadonlyArray<string> => {
-  const isOfRule = rule === "accept" && ["wrong_amount", "second_payment", "late_payment"].includes(kind)
-  if (
-    resolved_by === "rule" ? isOfRule : acceptances.get(id)?.some((each) => (each.chargeId ?? charge_id) === charge_id)
-  ) {
-    return []
+  rule: string,
+  merchantOf: ReadonlyMap<string, Merchant>
+): boolean => {
+  if (resolved_by === "rule") {
+    return rule === "accept" && ["wrong_amount", "second_payment", "late_payment"].includes(kind)
   }
-  return [`exception ${id} is accepted for ${charge_id} by ${resolved_by}, and nobody asked for it`]
+  const asked = acceptances.get(id) ?? []
+  return asked.some(({ accountId, chargeId }) => {
+    const merchant = merchantOf.get(chargeId ?? charge_id ?? "")
+    return account_id === (accountId ?? merchant?.accountId)
+  })
 }
 
-const acceptance = (
-  { charge_id, id, resolved_by }: ExceptionRow,
-  charge: ChargeRow | undefined,
-  { acceptances }: Callers
-): Fact => {
-  const asPayment = charge !== undefined && charge.id === charge_id
+const acceptance = ({ id, resolved_by }: ExceptionRow, { acceptances }: Callers): Fact => {
   const asked = resolved_by === "rule" ? [] : (acceptances.get(id) ?? [])
   const known = asked.flatMap(({ known }) => known ?? [])
-  return { tag: "accepted", asPayment, at: asked[0]?.at ?? 0, ...(known.length > 0 && { known: Math.min(...known) }) }
+  return { tag: "accepted", at: asked[0]?.at ?? 0, ...(known.length > 0 && { known: Math.min(...known) }) }
 }
 
 const describe = (facts: ReadonlyArray<Fact>): string =>
@@ -245,6 +250,7 @@ interface ExceptionRow {
   readonly amount: bigint
   readonly action: string | null
   readonly charge_id: string | null
+  readonly account_id: string | null
   readonly resolved_by: string | null
 }
 
