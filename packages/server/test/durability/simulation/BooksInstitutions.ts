@@ -128,6 +128,8 @@ export const makeBooksInstitutions = (options: {
       const free = uncontested(pix)
       if (free <= 0) return
       const [id, cents] = [factId(), partOf(free)]
+      // Returns of MEDs name none: the service knows them by their amounts.
+      if (pix.facts.some((fact) => "med" in fact && "cents" in fact && fact.cents === cents)) return
       pix.meds.push({ id, cents, isOpen: true, dispute: undefined })
       report(
         { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id },

@@ -206,7 +206,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** Days later, when sweeps have left their windows: the bank goes on, and says nothing of it by itself. */
   const later = async () => {
     machine.count("histories in which days pass")
-    await machine.advanceTo(machine.nowMs() + machine.pick([2, 5, 12]) * DAY_MS)
+    await machine.advanceTo(machine.nowMs() + machine.pick([1, 4]) * DAY_MS)
     institutions.later()
     for (let left = 3 + machine.below(6); left > 0; left--) institutions.happen()
     // Returns of long ago are read once a day.
