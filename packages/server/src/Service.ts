@@ -17,6 +17,7 @@ import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.t
 import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
@@ -179,9 +180,7 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
   Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
-  Layer.provideMerge(Layer.merge(ExceptionReturns.layer, ExceptionDisputes.layer)),
-  Layer.provideMerge(AcceptedMoney.layer),
-  Layer.provideMerge(Exceptions.layer),
+  Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -192,7 +191,10 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(ExceptionDisputes.layer),
+  Layer.provideMerge(AcceptedMoney.layer),
+  Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 

@@ -135,9 +135,10 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 
   /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, status, unallocated } = exception
-    // What cannot be accepted is refused by the action itself.
+    const { action, id, kind, status, unallocated } = exception
+    // What cannot be accepted is refused by the action itself. The account of a contradictory outcome is known.
     if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
+    if (kind === "contradictory_outcome") return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
@@ -183,6 +184,9 @@ const toException = (exception: StoredException): AcquirerException => ({
   occurred_at: formatInstant(exception.occurredAtMs),
   charge_id: exception.chargeId,
   account_id: exception.accountId,
+  payout_id: exception.payoutId,
+  refund_id: exception.refundId,
+  provider_outcome: exception.providerOutcome,
   action: exception.action,
   reason: exception.reason,
   failure_reason: exception.failureReason,
