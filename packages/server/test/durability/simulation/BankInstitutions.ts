@@ -9,7 +9,6 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { Callbacks } from "../../../src/reports/Callbacks.ts"
 import type { Bank } from "./Bank.ts"
-import { BANK_CONNECTION } from "./BankConnection.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import type { Institutions } from "./Institutions.ts"
@@ -44,27 +43,29 @@ export const makeBankInstitutions = (options: {
   const awaitSweeps = async () => {
     const isAtRest = double.provider.nextDueAtMs() === undefined && due.length + inFlight.size === 0
     if (!isAtRest && !isLate) restedAtMs = machine.nowMs()
-    const [row] = await database.query<{
-      swept_until: Date | null
-      returns_at: Date | null
-      returns_from: Date | null
-    }>(`SELECT swept_until, returns_at, returns_from FROM acquirer_connections WHERE id = '${BANK_CONNECTION}'`)
+    const [row] = await database.query<{ swept_until: Date | null; returns_at: Date | null; returns_open: bigint }>(
+      `SELECT min(coalesce(swept_until, created_at)) AS swept_until, min(coalesce(returns_at, created_at)) AS returns_at,
+         count(returns_from) AS returns_open
+       FROM acquirer_connections WHERE kind <> 'simulator'`
+    )
     const sweptUntilMs = row?.swept_until?.getTime() ?? 0
-    const hasReturns = !isLate || (row?.returns_from === null && (row.returns_at?.getTime() ?? 0) > restedAtMs)
+    const hasReturns = !isLate || (row?.returns_open === 0n && (row.returns_at?.getTime() ?? 0) > restedAtMs)
     if (sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
     else sweeps = new Set()
     return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
   }
 
-  const connection = {
-    id: BANK_CONNECTION,
+  /** The connection of a key. */
+  const connectionOf = (key: string) => bank.connections.find((each) => each.key === key)!
+  const senderOf = ({ url }: Hook) => ({
+    id: url.split("/").at(-1)!,
     profile: profiles[double.profile.name],
-    pixKey: bank.key,
+    pixKey: bank.connections.find(({ id }) => url.endsWith(id))!.key,
     isPaused: false,
     secretHash: undefined,
     addresses: [],
     isMutualTls: false
-  }
+  })
 
   const allCobs = (): ReadonlyArray<Cob> => cobs.list(ALWAYS, () => true, ALL).items
   const allPayouts = (): ReadonlyArray<Payout> => double.provider.payouts.list(ALWAYS, () => true, ALL).items
@@ -83,7 +84,7 @@ export const makeBankInstitutions = (options: {
 
   const send = (process: ServerProcess, hook: Hook) => {
     inFlight.set(hook, process)
-    const received = Callbacks.use(({ receive }) => receive(connection, JSON.stringify({ pix: hook.pix })))
+    const received = Callbacks.use(({ receive }) => receive(senderOf(hook), JSON.stringify({ pix: hook.pix })))
     calls.call(process, `hook ${hook.id}`, received, (exit) => {
       inFlight.delete(hook)
       const result = Exit.isSuccess(exit) ? exit.value : "unavailable"
@@ -194,6 +195,8 @@ export const makeBankInstitutions = (options: {
 
   return {
     broken,
+    // The second merchant has the second key.
+    connectionFor: (merchant) => (merchant === 1 ? bank.connections[1]?.id : undefined),
     paysOut: double.profile.name !== "bacen",
     storm: (on) => {
       if (isLate) return
@@ -229,7 +232,11 @@ export const makeBankInstitutions = (options: {
         machine.count("payments to the key or of an unknown txid")
         const txid = machine.pick([undefined, "f".repeat(32)])
         const cents = machine.pick([900, 1000, 2500])
-        const pix = receipts.receive({ key: bank.key, cents, ...(txid !== undefined && { txid }) })
+        const pix = receipts.receive({
+          key: machine.pick(bank.connections).key,
+          cents,
+          ...(txid !== undefined && { txid })
+        })
         machine.note(undefined, `${cents} arrive as ${pix.endToEndId} for ${txid}`)
         bank.settleDue()
       }
@@ -278,16 +285,18 @@ export const makeBankInstitutions = (options: {
       for (const { failures, operation } of double.api.defects)
         broken.push(`the double breaks the contract at ${operation}: ${failures.join("; ")}`)
       return {
-        pix: allPix().map((pix) => ({ ...pix, facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? []) })),
+        pix: allPix().map((pix) => ({
+          ...pix,
+          connectionId: connectionOf(pix.key).id,
+          facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? [])
+        })),
         payouts: allPayouts().map(({ cents, payerInfo = "", status }) => ({
           operation: payerInfo,
           cents,
           outcome: OUTCOMES[status]
         })),
         unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
-        balanceCents: double.provider.balanceCents(),
-        connectionId: BANK_CONNECTION,
-        rule: bank.rule
+        balanceCents: double.provider.balanceCents()
       }
     }
   }

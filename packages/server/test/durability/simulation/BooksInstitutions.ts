@@ -220,19 +220,24 @@ export const makeBooksInstitutions = (options: {
     }))
     const pix = pixes
       .filter(({ state }) => state === "paid")
-      .map(({ amount, facts, txid }) => ({ endToEndId: endToEndIdOf(txid), txid, cents: amount, facts }))
+      .map(({ amount, facts, txid }) => ({
+        connectionId: SIMULATOR_CONNECTION,
+        endToEndId: endToEndIdOf(txid),
+        txid,
+        cents: amount,
+        facts
+      }))
     return {
       pix,
       payouts,
       unpaid: new Map(pixes.map(({ state, txid }) => [idFromTxid(txid) ?? txid, fitting[state]])),
-      balanceCents: pix.reduce((sum, one) => sum + leftOf(one), 0) - sentCents(payouts),
-      connectionId: SIMULATOR_CONNECTION,
-      rule: "hold"
+      balanceCents: pix.reduce((sum, one) => sum + leftOf(one), 0) - sentCents(payouts)
     }
   }
 
   return {
     broken: books.broken,
+    connectionFor: () => undefined,
     paysOut: true,
     storm: () => {},
     later: () =>

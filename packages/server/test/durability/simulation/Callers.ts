@@ -157,6 +157,8 @@ export const makeCallers = (options: {
         payout_fee: { fixed: settings.feeFixed, basis_points: settings.feeBasisPoints },
         release_delay: settings.releaseDelayS
       })
+      const connection = institutions.connectionFor(merchants.length)
+      if (connection !== undefined) yield* accounts.update(account.id, { connection_id: connection })
       const application = yield* accounts.createApplication(account.id, "Loja")
       const { key } = yield* keys.create({
         applicationId: application.id,

@@ -3,7 +3,6 @@ import type * as Layer from "effect/Layer"
 import type { Acquirer } from "../../../src/providers/Acquirer.ts"
 import type { ConnectionRegistry } from "../../../src/providers/connections/ConnectionRegistry.ts"
 import type { SettingsShape } from "../../../src/base/Settings.ts"
-import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
 import type { Database } from "./Database.ts"
 import type { Running } from "./Machine.ts"
 import type { BankPayout, BankPix } from "./MoneyModel.ts"
@@ -27,6 +26,8 @@ export interface Institutions {
   readonly notifyAgain: (process: ServerProcess) => void
   /** The whole amount of a charge is paid, and the service notified, unless its acquirer does not wait for a payment. */
   readonly pay: (process: ServerProcess, chargeId: string) => void
+  /** The connection of a merchant, by its number; `undefined`: the default one. */
+  readonly connectionFor: (merchant: number) => string | undefined
   /** Whether payouts are sent. */
   readonly paysOut: boolean
   /** The service has everything that happened so far. From now on the bank sends nothing by itself. */
@@ -60,9 +61,6 @@ export interface BankStatement {
   /** The states that each charge may have while nothing has paid it, by its id. */
   readonly unpaid: ReadonlyMap<string, ReadonlyArray<string>>
   readonly balanceCents: number
-  /** Of exceptions. */
-  readonly connectionId: string
-  readonly rule: ExceptionRule
 }
 
 /** A caller waits no longer than this, in milliseconds. */

@@ -30,6 +30,8 @@ export type FactOf =
 
 /** A Pix that arrived at its bank. */
 export interface BankPix {
+  /** The connection of the key that was paid. */
+  readonly connectionId: string
   readonly endToEndId: string
   readonly txid: string | undefined
   readonly cents: number

@@ -22,7 +22,7 @@ export const reconcile = async (options: {
     database: { query },
     institutions
   } = options
-  const { balanceCents, connectionId, payouts, pix, rule, unpaid } = institutions.statement()
+  const { balanceCents, payouts, pix, unpaid } = institutions.statement()
   const broken: Array<string> = []
   const merchantOf = new Map(
     callers.operations.flatMap(({ id, merchant }) => (id === undefined ? [] : [[id, merchant]]))
@@ -32,7 +32,9 @@ export const reconcile = async (options: {
        end_to_end_id FROM charges`
   )
   const exceptions = await query<ExceptionRow>(
-    `SELECT id, kind, end_to_end_id, amount, action, charge_id, account_id, resolved_by FROM acquirer_exceptions`
+    `SELECT e.id, e.kind, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.resolved_by,
+       c.exception_rule AS rule
+     FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id`
   )
   const books = makeBooks(await query<BookRow>(booksByResource))
 
@@ -47,16 +49,16 @@ export const reconcile = async (options: {
       accepted === undefined
         ? merchantOf.get(charge?.id ?? "")
         : callers.merchants.find(({ accountId }) => accountId === accepted.account_id)
-    if (accepted !== undefined && !isAsked(accepted, callers, rule, merchantOf)) {
+    if (accepted !== undefined && !isAsked(accepted, callers, merchantOf)) {
       broken.push(`exception ${accepted.id} is accepted by ${accepted.resolved_by}, and nobody asked for it`)
     }
     const facts = accepted === undefined ? one.facts : [...one.facts, acceptance(accepted, callers)]
     const possible = moneyOf(one.cents, charge !== undefined && accepted === undefined, facts)
     const found = books.take([...(charge === undefined ? [] : [charge.id]), ...known.map(({ id }) => id)])
-    const fitting = possible.filter((money) => found === accountsOf(money, account, connectionId))
+    const fitting = possible.filter((money) => found === accountsOf(money, account, one.connectionId))
     const what = `Pix ${one.endToEndId} of ${one.cents} (${charge?.id ?? known[0]?.id}) with ${describe(facts)}`
     if (fitting.length === 0) {
-      const expected = possible.map((money) => accountsOf(money, account, connectionId)).join(" or ")
+      const expected = possible.map((money) => accountsOf(money, account, one.connectionId)).join(" or ")
       broken.push(`${what} is in the books "${found}", in the model "${expected}"`)
     } else if (charge !== undefined && !fitting.some((money) => statesOf(money).includes(charge.status))) {
       broken.push(`${what} pays a charge that is ${charge.status}`)
@@ -103,15 +105,17 @@ export const reconcile = async (options: {
   }
 
   // The rule decides first; where it returns, an operator decides what the provider would not return.
-  const byOperator = await query<{ id: string; action: string }>(
-    `SELECT id, action FROM acquirer_exceptions e
-     WHERE (status = 'open' OR resolved_by <> 'rule') AND (unallocated > 0 OR action IN ('accept', 'return'))
-       AND ($1 = 'accept' AND kind IN ('wrong_amount', 'second_payment', 'late_payment')
-         OR $1 = 'return' AND kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
-           SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`,
-    [rule]
+  const byOperator = await query<{ id: string; action: string; rule: string }>(
+    `SELECT e.id, e.action, c.exception_rule AS rule
+     FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id
+     WHERE (e.status = 'open' OR e.resolved_by <> 'rule') AND (e.unallocated > 0 OR e.action IN ('accept', 'return'))
+       AND (c.exception_rule = 'accept' AND e.kind IN ('wrong_amount', 'second_payment', 'late_payment')
+         OR c.exception_rule = 'return' AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
+           SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`
   )
-  for (const { action, id } of byOperator) broken.push(`the rule is ${rule}, and exception ${id} ended by ${action}`)
+  for (const { action, id, rule } of byOperator) {
+    broken.push(`the rule is ${rule}, and exception ${id} ended by ${action}`)
+  }
 
   for (const [id, found] of books.rest()) broken.push(`${id} is in the books "${found}", in the model not at all`)
   const booked = books.acquirer()
@@ -198,9 +202,8 @@ const misfits = (
 
 /** An operator asked for the acceptance with this account, or with a charge of it; or a rule made it. */
 const isAsked = (
-  { account_id, charge_id, id, kind, resolved_by }: ExceptionRow,
+  { account_id, charge_id, id, kind, resolved_by, rule }: ExceptionRow,
   { acceptances }: Callers,
-  rule: string,
   merchantOf: ReadonlyMap<string, Merchant>
 ): boolean => {
   if (resolved_by === "rule") {
@@ -252,6 +255,8 @@ interface ExceptionRow {
   readonly charge_id: string | null
   readonly account_id: string | null
   readonly resolved_by: string | null
+  /** Of its connection. */
+  readonly rule: string
 }
 
 interface PayoutRow {
