@@ -58,6 +58,8 @@ export const startEmptyServer = Effect.fnUntraced(function* (
     PORT: String(port),
     OPERATOR_PORT: String(operatorPort),
     OPERATOR_TOKEN: token,
+    SECRETS_KEYS: randomBytes(32).toString("base64"),
+    ACQUIRER: "simulator",
     LOG_LEVEL: "error",
     SHUTDOWN_DELAY_MS: "0",
     ...poolSize(connections),

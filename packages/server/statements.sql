@@ -604,6 +604,15 @@ UNION ALL
 )
 UNION ALL
 (
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = (SELECT resource_id FROM idempotency_keys WHERE digest = $1::text::uuid)
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
   SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
   FROM refunds t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
@@ -2373,15 +2382,15 @@ ORDER BY id;
 
 -- payments/disputes/DisputeStore.ts findOne
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE id = $1::uuid;
 
 -- payments/disputes/DisputeStore.ts findOneByExternalId
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
 
@@ -2392,11 +2401,28 @@ WHERE dispute_id = ANY ($1::uuid[]) AND state = 'ordered';
 
 -- payments/disputes/DisputeStore.ts lockAllOf
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE charge_id = $1::uuid
 ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockAllOfException
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE exception_id = $1::uuid
+ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockOne
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE id = $1::uuid
 FOR UPDATE;
 
 -- payments/disputes/DisputeStore.ts putOne
@@ -2404,28 +2430,31 @@ WITH
   changed AS (
     INSERT INTO
       disputes (
-        id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-        defense_deadline_at, resolved_at, arrived_resolved, sequence
+        id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+        opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
       )
     SELECT
-      id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-      defense_deadline_at, resolved_at, arrived_resolved, sequence
+      id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+      opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
     FROM
       (
         SELECT
-          id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-          defense_deadline_at, resolved_at, arrived_resolved, sequence
+          id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+          opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::boolean[], $15::integer[]
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::bigint[],
+            $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::boolean[], $16::integer[],
+            $17::bigint[], $18::text[]
           ) AS t (
-            id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-            defense_deadline_at, resolved_at, arrived_resolved, sequence
+            id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+            opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
           )
       ) AS d
     ON CONFLICT (id) DO UPDATE
-    SET status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence
+    SET
+      status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence,
+      external_id = excluded.external_id, returned = excluded.returned, return_id = excluded.return_id
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -2437,8 +2466,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
-            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
+            $19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::text[], $26::text[], $27::integer[],
+            $28::timestamptz[], $29::uuid[], $30::uuid[], $31::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2461,17 +2490,36 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/exceptions/ExceptionStore.ts findContradictions
+SELECT coalesce(payout_id, refund_id) AS id, provider_outcome AS outcome
+FROM acquirer_exceptions
+WHERE
+  coalesce(payout_id, refund_id) = ANY ($1::uuid[])
+  AND kind = 'contradictory_outcome'
+  AND (status = 'open' OR action IS NOT NULL);
+
 -- payments/exceptions/ExceptionStore.ts findOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
+
+-- payments/exceptions/ExceptionStore.ts lockContradictionOf
+SELECT
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
+FROM acquirer_exceptions
+WHERE coalesce(payout_id, refund_id) = $1::uuid AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+FOR UPDATE;
 
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2479,7 +2527,8 @@ FOR UPDATE;
 -- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
 ORDER BY id
@@ -2491,25 +2540,28 @@ WITH
     INSERT INTO
       acquirer_exceptions (
         id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-        received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+        received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+        resolved_by, resolved_at, created_at
       )
     SELECT
       id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-      received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+      received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+      resolved_by, resolved_at, created_at
     FROM
       (
         SELECT
           id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key,
-          payer::json AS payer, received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by,
-          resolved_at, created_at
+          payer::json AS payer, received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action,
+          reason, failure_reason, resolved_by, resolved_at, created_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::text[],
-            $18::text[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[]
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::uuid[],
+            $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::timestamptz[], $25::timestamptz[]
           ) AS t (
             id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-            received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+            received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+            resolved_by, resolved_at, created_at
           )
       ) AS e
     ON CONFLICT (id) DO UPDATE
@@ -2527,7 +2579,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -2950,7 +3002,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3098,7 +3154,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.attempts, t.is_paused
+      p.connection_id, p.provider_reference,
+      CASE
+        WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+        ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+      END AS order_id, p.attempts, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -3113,24 +3173,27 @@ RETURNING id;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
-SET processed_at = coalesce(p.processed_at, i.processed_at), due_at = now() + i.delay_ms * interval '1 millisecond'
+SET
+  processed_at = coalesce(p.processed_at, i.processed_at),
+  due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at
+  END
 FROM
   (
     SELECT *
     FROM
       (
-        SELECT id, processed_at, delay_ms
-        FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[]) AS t (id, processed_at, delay_ms)
+        SELECT id, attempts, processed_at, delay_ms
+        FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::float8[]) AS t (id, attempts, processed_at, delay_ms)
       ) AS r
-    LIMIT $4::integer
+    LIMIT $5::integer
   ) AS i
-WHERE p.id = i.id AND p.id >= $5::uuid AND p.status || '' = 'processing';
+WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3156,18 +3219,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3180,8 +3244,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3209,7 +3273,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3243,7 +3307,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3269,18 +3333,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3293,8 +3358,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3322,7 +3387,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3356,7 +3421,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3382,18 +3447,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3406,8 +3472,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3435,7 +3501,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3466,14 +3532,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3486,7 +3552,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3512,18 +3578,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3536,8 +3603,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3565,7 +3632,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3596,14 +3663,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3892,9 +3959,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -3911,7 +3981,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4032,9 +4102,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -4051,7 +4124,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4172,9 +4245,12 @@ WITH
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
-    FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT
+      CASE
+        WHEN r.idempotency_key IS NULL THEN idempotency_digest (coalesce(r.application_id, r.account_id), 'payout id', r.origin, r.id::text)
+        ELSE idempotency_digest (coalesce(r.application_id, r.account_id), 'payout', r.origin, r.idempotency_key)
+      END, r.id
+    FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
@@ -4191,7 +4267,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4277,40 +4353,52 @@ WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE charge_id = ANY ($1::uuid[])
 ORDER BY id;
 
 -- payments/refunds/RefundStore.ts findOne
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE id = $1::uuid;
 
 -- payments/refunds/RefundStore.ts putOne
 INSERT INTO
   refunds (
-    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-    created_at, completed_at
+    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+    failure_reason, created_at, completed_at
   )
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM
   (
     SELECT
-      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-      created_at, completed_at
+      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+      failure_reason, created_at, completed_at
     FROM
       unnest(
         $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
-        $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]
+        $11::uuid[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[]
       ) AS t (
-        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-        created_at, completed_at
+        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+        failure_reason, created_at, completed_at
       )
   ) AS r
 ON CONFLICT (id) DO UPDATE
@@ -4392,63 +4480,80 @@ SET
   attempts = attempts + 1,
   due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
 WHERE id = ANY (ARRAY(SELECT id FROM due))
-RETURNING id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts;
+RETURNING
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
 
 -- providers/OrderStore.ts findOne
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  state, returned
 FROM acquirer_orders
 WHERE id = $1::uuid;
 
 -- providers/OrderStore.ts insertOne
 INSERT INTO
   acquirer_orders (
-    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state,
-    due_at, created_at
+    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+    state, due_at, created_at
   )
 SELECT
-  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, 'ordered',
-  now() + $12::double precision * interval '1 millisecond', now()
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  'ordered', now() + $13::double precision * interval '1 millisecond', now()
 FROM
   (
-    SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+    SELECT
+      id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+      accepted_at
     FROM
       unnest(
         $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[],
-        $11::integer[]
-      ) AS t (id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts)
+        $11::integer[], $12::timestamptz[]
+      ) AS t (
+        id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+        accepted_at
+      )
   ) AS o;
 
 -- providers/OrderStore.ts lockOpen
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts lockOpenOf
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE charge_id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts postpone
 UPDATE acquirer_orders
-SET due_at = now() + $3::double precision * interval '1 millisecond'
-WHERE id = $1::uuid AND state = 'ordered' AND attempts = $2::integer;
+SET
+  accepted_at = coalesce(accepted_at, CASE WHEN $4::boolean THEN now() END),
+  due_at = CASE WHEN attempts = $2::integer THEN now() + $3::double precision * interval '1 millisecond' ELSE due_at
+  END
+WHERE id = $1::uuid AND state = 'ordered';
 
 -- providers/simulator/Simulator.ts acceptPayouts
-INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
+INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
 SELECT
-  p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
-  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $4::double precision * interval '1 millisecond'
+  p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = 'fail@simulator.test',
+  CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $5::double precision * interval '1 millisecond'
   END
-FROM (SELECT payout_id, amount, pix_key FROM unnest($1::uuid[], $2::bigint[], $3::text[]) AS t (payout_id, amount, pix_key)) AS p
+FROM
+  (
+    SELECT order_id, amount, pix_key, end_to_end_id
+    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[]) AS t (order_id, amount, pix_key, end_to_end_id)
+  ) AS p
 ON CONFLICT DO NOTHING
-RETURNING payout_id;
+RETURNING order_id;
 
 -- providers/simulator/Simulator.ts findPayouts
-SELECT payout_id, fails AS failed, reason, end_to_end_id
+SELECT order_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
-WHERE payout_id = ANY ($1::uuid[]) AND due_at <= now();
+WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 
 -- reports/Ownership.ts findHolders
 SELECT 'charge' AS kind, id::text AS name, connection_id
@@ -4484,34 +4589,18 @@ WHERE
   AND external_id IS NOT NULL
   AND external_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e));
 
--- reports/ReportStore.ts findKnown
-SELECT 'key' AS kind, key AS name, NULL::bigint AS amount
-FROM notification_keys
-WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
-UNION ALL
-SELECT 'settlement', end_to_end_id, amount
-FROM charge_settlements
+-- reports/ReportStore.ts findEnded
+SELECT
+  CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END AS id, p.amount, p.provider_reference AS reference
+FROM payouts p
 WHERE
-  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
-  AND connection_id = $1::uuid
-  AND charge_id IS NOT NULL
-UNION ALL
-SELECT 'order', id::text, NULL
-FROM acquirer_orders
-WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
-UNION ALL
-SELECT 'payout', id::text, NULL
-FROM payouts
-WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'processing';
-
--- reports/ReportStore.ts makeInquiriesDue
-UPDATE payouts
-SET due_at = now()
-WHERE
-  id IN (
-    SELECT id
-    FROM payouts
-    WHERE id = ANY ($2::uuid[])
+  p.id IN (
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
     UNION ALL
     SELECT id
     FROM payouts
@@ -4519,11 +4608,82 @@ WHERE
       provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
   )
+  AND p.connection_id = $1::uuid
+  AND p.status IN ('completed', 'failed');
+
+-- reports/ReportStore.ts findKnown
+SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome
+FROM notification_keys
+WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
+UNION ALL
+SELECT 'settlement', end_to_end_id, amount, NULL
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
   AND connection_id = $1::uuid
-  AND status || '' = 'processing'
-  AND processed_at IS NOT NULL
-  AND due_at > now()
-RETURNING id;
+  AND charge_id IS NOT NULL
+UNION ALL
+SELECT
+  'order', o.id::text, NULL,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed'
+    END
+  )
+FROM acquirer_orders o
+WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
+UNION ALL
+SELECT
+  'payout', o.id::text, NULL,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN status IN ('completed', 'failed') THEN status
+    END
+  )
+FROM payouts o
+WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid;
+
+-- reports/ReportStore.ts findPayoutsOfOrders
+SELECT digest, resource_id
+FROM idempotency_keys
+WHERE digest = ANY ($1::uuid[]);
+
+-- reports/ReportStore.ts makeInquiriesDue
+UPDATE payouts p
+SET due_at = now()
+WHERE
+  p.id IN (
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
+    UNION ALL
+    SELECT id
+    FROM payouts
+    WHERE
+      provider_reference IS NOT NULL
+      AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
+  )
+  AND p.connection_id = $1::uuid
+  AND p.status || '' = 'processing'
+  AND p.processed_at IS NOT NULL
+  AND p.due_at > now()
+RETURNING p.id;
+
+-- reports/SimulatorNotifications.ts findOrder
+SELECT s.order_id, s.end_to_end_id
+FROM
+  payouts p
+  JOIN simulator_payouts s ON s.order_id = CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END
+WHERE p.id = $1::uuid;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries

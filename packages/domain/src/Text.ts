@@ -5,8 +5,10 @@ import * as Schema from "effect/Schema"
 
 /** A string of `minimum` to `maximum` code points without control characters. */
 export const text = (minimum: number, maximum: number) =>
-  Schema.String.check(
-    minimum > 0 ? Schema.isBetweenCodePoints(minimum, maximum) : Schema.isMaxCodePoints(maximum),
+  Schema.String.annotate({ expected: "text" }).check(
+    minimum > 0
+      ? Schema.isBetweenCodePoints(minimum, maximum, { expected: `text of ${minimum} to ${maximum} characters` })
+      : Schema.isMaxCodePoints(maximum, { expected: `text of at most ${maximum} characters` }),
     printable
   )
 

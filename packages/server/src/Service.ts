@@ -8,11 +8,16 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
+import { AcceptedMoney } from "./payments/exceptions/AcceptedMoney.ts"
+import { Acceptance } from "./payments/exceptions/Acceptance.ts"
 import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
 import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
+import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
+import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
@@ -60,6 +65,7 @@ import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
+import * as Outward from "./base/Outward.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -96,6 +102,7 @@ import { TestDeliveries } from "./webhooks/endpoints/TestDeliveries.ts"
 import * as DeliveryTotals from "./webhooks/deliveries/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/fan-out/OutboxMaintenance.ts"
 import { PublicAddress } from "./base/network/PublicAddress.ts"
+import * as InstalledAcquirer from "./startup/InstalledAcquirer.ts"
 import { EndpointHealth } from "./webhooks/endpoints/EndpointHealth.ts"
 import { WebhookEndpoints } from "./webhooks/endpoints/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/sending/WebhookScheduler.ts"
@@ -107,7 +114,7 @@ const foundation = Layer.mergeAll(
   Metrics.layer,
   PublicAddress.layer,
   PausedDeliveries.PausedDeliveries.layer
-).pipe(Layer.provideMerge(Database.layer))
+).pipe(Layer.provideMerge(Outward.layer), Layer.provideMerge(Database.layer))
 
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
@@ -152,7 +159,7 @@ export const stores = Layer.mergeAll(
 )
 
 /** The migrated database and its stores, without listeners and background loops. */
-export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
+export const storesLayer = Layer.merge(stores, InstalledAcquirer.layer).pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
 export const deciders = Layer.mergeAll(
@@ -170,10 +177,10 @@ export const deciders = Layer.mergeAll(
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(ExceptionResolution.layer),
+  Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
+  Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
-  Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -184,7 +191,10 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(ExceptionDisputes.layer),
+  Layer.provideMerge(AcceptedMoney.layer),
+  Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 
@@ -218,8 +228,8 @@ const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connectio
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
   Layer.effectDiscard(Effect.forkScoped(BackgroundLoop.run(name, round, Effect.sleep(idle))))
 
-/** The background loops of every process. Rows say what is due. */
-export const loops = Layer.mergeAll(
+/** The background loops that call others, or that prepare it. Rows say what is due. */
+const outwardLoops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
   ParkedPayouts.loop,
@@ -228,6 +238,11 @@ export const loops = Layer.mergeAll(
   Layer.unwrap(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
+  WebhookScheduler.layer
+)
+
+/** The background loops of what is in the database alone. */
+const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
   backgroundLoop(
     "releases",
@@ -238,9 +253,11 @@ export const loops = Layer.mergeAll(
   StatusCounts.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
-  OutboxMaintenance.loop,
-  WebhookScheduler.layer
+  OutboxMaintenance.loop
 )
+
+/** The background loops of every process. */
+export const loops = Layer.merge(outwardLoops, inwardLoops)
 
 const simulatorLoop = backgroundLoop(
   "simulator notifications",
@@ -266,14 +283,15 @@ export const layer = Drain.whileServing.pipe(
     Layer.mergeAll(
       PublicServer.layer,
       OperatorServer.layer,
-      simulatorLoop,
       connectionLoop,
       ConnectionMonitor.loop,
       callbackLoop,
-      Sweep.loop,
       CallbackListener.layer,
       Maintenance.loop,
-      loops.pipe(Layer.provide(WebhookSender.layer))
+      inwardLoops,
+      Outward.onceOutward(
+        Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer)))
+      )
     )
   ),
   Layer.provideMerge(services)

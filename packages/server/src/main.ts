@@ -1,8 +1,8 @@
 /**
  * Runs the service until SIGINT or SIGTERM, then shuts it down gracefully.
  *
- * `--demo`, which `npm start` sets, adds a demo account and allows webhooks to loopback unless
- * `WEBHOOK_ALLOWED_NETWORKS` is set.
+ * `--demo`, which `npm start` sets, adds a demo account. Unless they are set, the acquirer is the simulator and webhooks to
+ * loopback are allowed.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -11,11 +11,13 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { readEnvironment } from "./base/Environment.ts"
 import * as Telemetry from "./base/observability/Telemetry.ts"
 import * as Service from "./Service.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
 import { DemoAccount, demoOperatorToken } from "./startup/DemoAccount.ts"
+import { missingSetting } from "./startup/RequiredSettings.ts"
 import * as StartupMemory from "./startup/StartupMemory.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 import * as WorkerProcesses from "./startup/WorkerProcesses.ts"
@@ -23,7 +25,9 @@ import * as WorkerProcesses from "./startup/WorkerProcesses.ts"
 const isDemo = process.argv.includes("--demo")
 
 const environment = Effect.gen(function* () {
-  const set = Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
+  const set = yield* readEnvironment(process.env)
+  const missing = missingSetting(set, { isDemo, isWorker: WorkerProcesses.isWorker })
+  if (missing !== undefined) return yield* missing
   if (!isDemo) return set
   const { DATA_DIR: dataDir = ".data", OPERATOR_TOKEN: token } = set
   return {
@@ -31,6 +35,7 @@ const environment = Effect.gen(function* () {
     // There is no balancer that must notice the shutdown first.
     SHUTDOWN_DELAY_MS: "0",
     OPERATOR_TOKEN: token ?? (yield* demoOperatorToken(dataDir)),
+    ACQUIRER: "simulator",
     ...set
   }
 })

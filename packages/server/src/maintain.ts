@@ -9,6 +9,7 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Environment from "./base/Environment.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
 import type { Rebuilt } from "./schema/partitions/IndexRebuild.ts"
@@ -19,7 +20,8 @@ const settings = DatabaseLocation.layer.pipe(
   Layer.provideMerge(Settings.layer),
   Layer.provideMerge(
     Layer.effectDiscard(Effect.andThen(Config.Redacted("DATABASE_URL"), Config.Redacted("MIGRATIONS_DATABASE_URL")))
-  )
+  ),
+  Layer.provide(Environment.layer)
 )
 
 const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))

@@ -7,6 +7,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Environment from "./base/Environment.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
 import * as MigratedDatabase from "./schema/MigratedDatabase.ts"
@@ -21,7 +22,8 @@ Layer.build(
   MigratedDatabase.layer.pipe(
     Layer.provide(DatabaseLocation.layer),
     Layer.provide(Settings.layer),
-    Layer.provideMerge(requiredSettings)
+    Layer.provideMerge(requiredSettings),
+    Layer.provide(Environment.layer)
   )
 ).pipe(
   Effect.tap(() => Effect.sync(() => process.stdout.write("The schema is up to date.\n"))),

@@ -23,7 +23,11 @@ export const Installation = Schema.Struct({
   four_eyes: open(FourEyes).annotate({
     description: "Whether a second operator approves. `auto`: on for good once two active operators could approve."
   }),
-  four_eyes_on: Schema.Boolean.annotateKey({ description: "Whether a second operator has to approve now." })
+  four_eyes_on: Schema.Boolean.annotateKey({ description: "Whether a second operator has to approve now." }),
+  outward: open(Schema.Literals(["on", "off"])).annotate({
+    description:
+      "`off` (`OUTWARD=off`): this server calls nobody, and answers callbacks and creations of `/v1` with 503."
+  })
 }).annotate({ identifier: "Installation" })
 export type Installation = typeof Installation.Type
 

@@ -119,6 +119,14 @@ const questions: Readonly<Record<string, Question>> = {
       action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
     )
   },
+  "exceptionActions.refund": (asked) =>
+    Effect.gen(function* () {
+      const { amount: part = null } = asked.payload
+      const cents = part === null ? undefined : yield* requested(part)
+      const { payer } = yield* stored<AcquirerException>(asked, "exceptions.retrieve")
+      const what = cents === undefined ? "all that is left" : amountOf(cents)
+      return `Refund ${what} to ${printable(payer?.name ?? "the payer")}?`
+    }),
   "approvalActions.approve": (asked) => Effect.map(stored<Approval>(asked, "approvals.retrieve"), approvalQuestion)
 }
 

@@ -1,4 +1,4 @@
-/** The settings of the installation, which every page reads: the banner of its brakes. */
+/** The settings of the installation, which every page reads: the banner of what is stopped. */
 import type { Installation } from "@pix-payments/api/operator/Installation"
 import { signal } from "@preact/signals"
 import { inBoth } from "../words/Words.ts"
@@ -23,14 +23,7 @@ const useInstallation = (): Loaded<Installation> =>
 export const BrakeBanner = () => {
   const { value } = useInstallation()
   const text = bannerWords()
-  const stopped =
-    value === undefined || !(value.payouts_paused || value.charges_paused)
-      ? undefined
-      : value.payouts_paused && value.charges_paused
-        ? text.both
-        : value.payouts_paused
-          ? text.payouts
-          : text.charges
+  const stopped = value === undefined ? undefined : stoppedOf(value, text)
   return (
     <div class="stopped" role="status">
       {stopped !== undefined && (
@@ -42,17 +35,26 @@ export const BrakeBanner = () => {
   )
 }
 
+const stoppedOf = (value: Installation, text: ReturnType<typeof bannerWords>): string | undefined => {
+  if (value.outward === "off") return text.off
+  if (value.payouts_paused && value.charges_paused) return text.both
+  if (value.payouts_paused) return text.payouts
+  return value.charges_paused ? text.charges : undefined
+}
+
 const bannerWords = inBoth({
   en: {
     payouts: "Payouts are stopped: nothing is sent.",
     charges: "Charges are stopped: none can be created.",
     both: "Payouts and charges are stopped: nothing is sent, and no charge can be created.",
+    off: "This server calls nobody (OUTWARD=off): nothing is sent, swept or delivered.",
     settings: "Settings"
   },
   pt: {
     payouts: "Os pagamentos estão parados: nada é enviado.",
     charges: "As cobranças estão paradas: nenhuma pode ser criada.",
     both: "Pagamentos e cobranças estão parados: nada é enviado, e nenhuma cobrança pode ser criada.",
+    off: "Este servidor não chama ninguém (OUTWARD=off): nada é enviado, consultado ou entregue.",
     settings: "Configurações"
   }
 })

@@ -6,8 +6,8 @@
  * - It opens for its own row only: kind and id of the row are associated data.
  * - A process without the key of its database does not start.
  *
- * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start
- * generates a key in `<DATA_DIR>/secrets.key`, readable by its owner only.
+ * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start on the
+ * embedded database generates a key in `<DATA_DIR>/secrets.key`.
  *
  * Why: docs/decisions/0017-sealed-secrets.md.
  */
@@ -19,8 +19,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { generatedSecret } from "./GeneratedSecret.ts"
 import { Settings } from "./Settings.ts"
 
 export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", { message: Schema.String }) {}
@@ -102,26 +102,16 @@ const parseKeys = Effect.fnUntraced(function* (text: string) {
 
 const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
 
-const keyOfDataDir = (dataDir: string) => {
-  const path = join(dataDir, "secrets.key")
-  return Effect.tryPromise({
-    try: async () => {
-      await mkdir(dataDir, { recursive: true })
-      const existing = await readFile(path, "utf8").catch(() => undefined)
-      if (existing !== undefined) return existing
-      // `link` is atomic and never overwrites, so that two processes that start at once use the same complete file.
-      const draft = `${path}.${randomBytes(6).toString("hex")}`
-      await writeFile(draft, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600, flush: true })
-      await link(draft, path).catch((error) => {
-        if (error.code !== "EEXIST") throw error
-      })
-      await rm(draft)
-      return readFile(path, "utf8")
-    },
+const FILE = "secrets.key"
+
+const keyOfDataDir = (dataDir: string) =>
+  Effect.tryPromise({
+    try: () => generatedSecret(dataDir, FILE, () => randomBytes(32).toString("base64")),
     catch: () =>
-      new SecretsError({ message: `The key file ${path} cannot be read or created. Set SECRETS_KEYS or DATA_DIR.` })
+      new SecretsError({
+        message: `The key file ${join(dataDir, FILE)} cannot be read or created. Set SECRETS_KEYS or DATA_DIR.`
+      })
   })
-}
 
 /** The database stores the id of the first key. */
 const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {

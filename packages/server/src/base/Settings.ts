@@ -78,6 +78,8 @@ export interface SettingsShape {
   readonly retentionDeliveriesDays: number
   /** For how many days events and the history of resources are kept. */
   readonly retentionEventsDays: number
+  /** `off`: nobody is called. */
+  readonly outward: "on" | "off"
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -195,6 +197,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionNotificationsDays: atLeast(1, "RETENTION_NOTIFICATIONS_DAYS").pipe(Config.withDefault(396)),
   retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
+  outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

@@ -110,6 +110,8 @@ export const statements = {
   id: all(
     byId("charge"),
     byId("payout"),
+    // Its id at the provider.
+    few("payout", (sought) => `t.id = (SELECT resource_id FROM idempotency_keys WHERE digest = ${sought}::uuid)`),
     byId("refund"),
     byId("dispute"),
     byId("exception"),

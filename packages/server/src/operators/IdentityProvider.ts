@@ -21,6 +21,7 @@ import { hasProperty } from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Client from "openid-client"
+import { closedReason, Outward } from "../base/Outward.ts"
 import { Secrets } from "../base/Secrets.ts"
 import { type OidcSettings, Settings } from "../base/Settings.ts"
 import type { Subject } from "./OperatorIdentities.ts"
@@ -67,7 +68,19 @@ export class IdentityProvider extends Context.Service<
     IdentityProvider,
     Effect.gen(function* () {
       const { oidc } = yield* Settings
-      return IdentityProvider.of(Option.isNone(oidc) ? unconfigured : make(oidc.value, yield* Secrets))
+      if (Option.isNone(oidc)) return IdentityProvider.of(unconfigured)
+      const outward = yield* Outward
+      const provider = make(oidc.value, yield* Secrets)
+      const outwardOnly = <A>(call: Effect.Effect<A, SignInFailed>) =>
+        Effect.suspend(() => {
+          const reason = closedReason(outward)
+          return reason === undefined ? call : Effect.fail(new SignInFailed({ isUnavailable: true, reason }))
+        })
+      return IdentityProvider.of({
+        isConfigured: true,
+        begin: (redirectUri) => outwardOnly(provider.begin(redirectUri)),
+        finish: (redirectUri, sealed, parameters) => outwardOnly(provider.finish(redirectUri, sealed, parameters))
+      })
     })
   )
 }

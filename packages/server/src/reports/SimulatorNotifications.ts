@@ -11,6 +11,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../base/Ids.ts"
+import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
+import { statement, value } from "../database/statements/Statement.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { AcquirerNotification, type Outcome } from "../providers/AcquirerNotification.ts"
@@ -41,29 +43,35 @@ export class SimulatorNotifications extends Context.Service<
         return outcome
       })
 
+      /** The order of a payout; undefined where it was not sent. */
+      const orderOf = (payoutId: string) =>
+        orUnavailable(
+          Effect.map(
+            sql.unsafe<{ readonly order_id: string; readonly end_to_end_id: string }>(...findOrder({ payoutId })),
+            ([order]) => order
+          )
+        )
+
       return SimulatorNotifications.of({
         notify: Effect.fn("SimulatorNotifications.notify")(
           function* (notification) {
             const now = yield* Clock.currentTimeMillis
+            const order = "payoutId" in notification ? yield* orderOf(notification.payoutId) : undefined
+            const named =
+              order !== undefined && notification._tag === "payout.completed"
+                ? { endToEndId: order.end_to_end_id, ...notification }
+                : notification
             // Leased to this call: the loop sends it only if this process dies.
-            const outcome = yield* sendOne(
-              yield* runToCompletion(sql)(dueNotification(ids, notification, now + LEASE_MS))
-            )
+            const outcome = yield* sendOne(yield* runToCompletion(sql)(dueNotification(ids, named, now + LEASE_MS)))
             // Afterwards, so that `Acquirer.outcome` shows no outcome before its notification. A duplicate settles nothing.
-            if ("payoutId" in notification && outcome === "applied")
-              yield* runToCompletion(sql)(settlePayout(notification))
+            if ("payoutId" in notification && order !== undefined && outcome === "applied")
+              yield* runToCompletion(sql)(settlePayout(order.order_id, notification))
             return outcome
           },
           Effect.provideService(SqlClient, sql)
         ),
 
-        hasPayout: (payoutId) =>
-          orUnavailable(
-            Effect.map(
-              sql`SELECT 1 FROM simulator_payouts WHERE payout_id = ${payoutId}::uuid`,
-              ({ length }) => length > 0
-            )
-          ),
+        hasPayout: (payoutId) => Effect.map(orderOf(payoutId), (order) => order !== undefined),
 
         sendDue: Effect.gen(function* () {
           const due = yield* runToCompletion(sql)(sql<DueRow>`
@@ -85,6 +93,13 @@ export class SimulatorNotifications extends Context.Service<
     })
   )
 }
+
+const findOrder = statement(
+  { payoutId: value("uuid") },
+  ({ payoutId }) => `
+  SELECT s.order_id, s.end_to_end_id FROM payouts p JOIN simulator_payouts s ON s.order_id = ${orderIdOf("p")}
+  WHERE p.id = ${payoutId}`
+)
 
 const decodeNotification = Schema.decodeUnknownEffect(AcquirerNotification)
 

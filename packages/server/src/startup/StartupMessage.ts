@@ -2,7 +2,7 @@
  * The message of a start: on a terminal a page, elsewhere one log line. On failure, one sentence.
  *
  * Guarantees:
- * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them.
+ * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them, or the generated token.
  * - The sign-in link of the demo signs in as the installation's token does, which is printed beside it.
  * - A start without `--demo` warns if the acquirer is the simulator.
  */
@@ -11,7 +11,6 @@ import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import { hasProperty } from "effect/Predicate"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { ListenAddresses } from "../http/pipeline/ListenAddresses.ts"
@@ -23,22 +22,20 @@ import { Settings } from "../base/Settings.ts"
 import { DatabaseLocation } from "../database/Database.ts"
 import { DemoAccount } from "./DemoAccount.ts"
 
-/** Logs the addresses. Prints a generated operator token, once. */
+/** Logs the addresses, and the file of a generated operator token. */
 export const logReady = Effect.gen(function* () {
   const addresses = yield* ListenAddresses
   const settings = yield* Settings
-  const { known: token } = yield* OperatorToken
+  const { file } = yield* OperatorToken
   const database = yield* DatabaseLocation
   yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
     public: addresses.public,
     operator: addresses.operator,
-    database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`
+    database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`,
+    ...(file !== undefined && { operator_token_file: file })
   })
   if (settings.acquirer === "simulator") {
     yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
-  }
-  if (Option.isNone(settings.operatorToken) && Option.isSome(token)) {
-    yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(token.value)}\n`))
   }
 })
 
@@ -46,7 +43,7 @@ export const logReady = Effect.gen(function* () {
 export const showDemo = Effect.gen(function* () {
   const addresses = yield* ListenAddresses
   const account = yield* DemoAccount
-  const { known: token } = yield* OperatorToken
+  const { token } = yield* OperatorToken
   const database = yield* DatabaseLocation
   if (!process.stdout.isTTY) {
     return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
@@ -60,7 +57,6 @@ export const showDemo = Effect.gen(function* () {
     })
   }
   const link = yield* signInLink(addresses.operator)
-  const operatorToken = Option.match(token, { onNone: () => "", onSome: Redacted.value })
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
   const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
   const lines = [
@@ -76,7 +72,7 @@ export const showDemo = Effect.gen(function* () {
     "",
     `  Demo account   ${account.name}`,
     `  API key        ${account.apiKey}`,
-    `  Operator token ${operatorToken}`,
+    `  Operator token ${Redacted.value(token)}`,
     dim(`                 (stored in ${account.credentialsFile})`),
     "",
     bold("Create a charge:"),

@@ -39,7 +39,7 @@ export const layer = Layer.effect(
     let served = false
 
     const start = () => {
-      const worker = cluster.fork({ DATABASE_URL: Redacted.value(url) })
+      const worker = cluster.fork({ DATABASE_URL: Redacted.value(url), DATABASE_URL_FILE: "" })
       workers.add(worker)
       worker.once("message", (addresses: ListenAddresses["Service"]) => {
         served = true

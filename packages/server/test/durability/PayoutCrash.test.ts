@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
@@ -103,7 +104,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
       )
       const rows = yield* sql<{ idempotency_key: string; pix_key: string; status: string; sent: bigint }>`
           SELECT p.idempotency_key, p.pix_key, p.status,
-            (SELECT count(*) FROM simulator_payouts s WHERE s.payout_id = p.id AND s.amount = p.amount) AS sent
+            (SELECT count(*) FROM simulator_payouts s WHERE s.order_id = ${sql.literal(orderIdOf("p"))} AND s.amount = p.amount) AS sent
           FROM payouts p`
       assert.sameMembers(
         rows.map(({ idempotency_key }) => idempotency_key),
@@ -119,7 +120,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         assert.strictEqual(status, expected[pix_key], pix_key)
         assert.strictEqual(sent, 1n)
       }
-      const sent = yield* sql`SELECT payout_id FROM simulator_payouts`
+      const sent = yield* sql`SELECT order_id FROM simulator_payouts`
       assert.strictEqual(sent.length, COUNT)
 
       const kept = yield* sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
@@ -181,8 +182,8 @@ const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
   const orphans = yield* sql`SELECT resource_id FROM ledger_transfers t WHERE reason LIKE 'payout.%'
     AND NOT EXISTS (SELECT 1 FROM payouts p WHERE p.id = t.resource_id)`
   assert.deepStrictEqual(orphans, [])
-  const unknown = yield* sql`SELECT payout_id FROM simulator_payouts s
-    WHERE NOT EXISTS (SELECT 1 FROM payouts p WHERE p.id = s.payout_id)`
+  const unknown = yield* sql`SELECT order_id FROM simulator_payouts s
+    WHERE NOT EXISTS (SELECT 1 FROM payouts p WHERE ${sql.literal(orderIdOf("p"))} = s.order_id)`
   assert.deepStrictEqual(unknown, [])
 })
 

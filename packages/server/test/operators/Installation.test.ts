@@ -20,7 +20,8 @@ layer(TestService.layer(), { excludeTestServices: true })("The installation", (i
         payouts_paused: false,
         charges_paused: false,
         four_eyes: "auto",
-        four_eyes_on: false
+        four_eyes_on: false,
+        outward: "on"
       })
       for (const role of ["viewer", "developer", "operator"] as const) {
         const { call } = yield* makeOperator(role, [accountId])

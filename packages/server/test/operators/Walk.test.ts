@@ -22,14 +22,14 @@ const routes = operatorRoutes.filter(({ endpoint }) => endpoint.middlewares.has(
 /** Streams end with their test only, and no answer comes before the first event. */
 const isStream = ({ template }: DeclaredRoute) => template.endsWith("/events/stream")
 
-type Limit = "unlimited" | "its account" | "another account"
+const limits = ["unlimited", "its account", "another account"] as const
+type Limit = (typeof limits)[number]
 
-const limited = (["viewer", "developer", "operator"] as const).flatMap((role) =>
-  (["unlimited", "its account", "another account"] as const).map((limit) => [role, limit] as const)
-)
-
-/** An admin is never limited (OPR-41). */
-const callers: ReadonlyArray<readonly [OperatorRole, Limit]> = [...limited, ["admin", "unlimited"]]
+const callers: ReadonlyArray<readonly [OperatorRole, Limit]> = [
+  ...(["viewer", "developer", "operator"] as const).flatMap((role) => limits.map((limit) => [role, limit] as const)),
+  // An admin is never limited (OPR-41).
+  ["admin", "unlimited"]
+]
 
 /** What the declaration says that a caller gets. */
 const expected = (route: DeclaredRoute, role: OperatorRole, limit: Limit): 403 | 404 | "allowed" => {
@@ -67,10 +67,12 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         const stranger = yield* makeStranger
         for (const [role, limit] of callers) {
           if (endsItsResource.has(name)) world = yield* makeWorld(url)
-          const limits = { unlimited: undefined, "its account": [world.accountId], "another account": [stranger] }[
-            limit
-          ]
-          const { call } = yield* makeOperator(role, limits)
+          const accountIds = {
+            unlimited: undefined,
+            "its account": [world.accountId],
+            "another account": [stranger]
+          }[limit]
+          const { call } = yield* makeOperator(role, accountIds)
           const { options, path } = acceptedBy(route, world, url)
           const answer = yield* call(route.method, path, options)
           const due = expected(route, role, limit)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 import { assertRefused, created, retrieve } from "../support/ChargeRequests.ts"
 import {
   assertLedgerHolds,
@@ -88,7 +89,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const payout = yield* paidOut(key, { amount: 1000, ...holding })
       const sql = yield* SqlClient
       yield* Effect.repeat(
-        Effect.delay(sql`SELECT 1 FROM simulator_payouts WHERE payout_id = ${payout.id}::uuid`, "20 millis"),
+        Effect.delay(
+          sql`SELECT 1 FROM simulator_payouts s
+          JOIN payouts p ON s.order_id = ${sql.literal(orderIdOf("p"))} WHERE p.id = ${payout.id}::uuid`,
+          "20 millis"
+        ),
         { until: ({ length }) => length > 0 }
       )
       yield* heardOnce(`/payouts/${payout.id}/fail`, { reason: "x" })
@@ -110,7 +115,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       assertRefused(yield* operate("POST", path, { body: report }), "INVALID_STATE")
       const settled = yield* sql<{
         payout_id: string
-      }>`SELECT payout_id FROM simulator_payouts WHERE due_at <= now()`
+      }>`SELECT p.id AS payout_id FROM simulator_payouts s JOIN payouts p ON s.order_id = ${sql.literal(orderIdOf("p"))}
+        WHERE s.due_at <= now()`
       assert.notInclude(
         settled.map(({ payout_id }) => payout_id),
         payouts[1].id
@@ -124,7 +130,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const sql = yield* SqlClient
       const { id } = yield* paidCharge(key, 1000)
       const payout = yield* paidOut(key, holding)
-      yield* simulated(`/payouts/${payout.id}/fail`, { reason: "x" })
+      yield* simulated(`/payouts/${payout.id}/fail`, { reason: "x", external_id: newKey() })
       const contested = yield* paidCharge(key, 1000)
       yield* simulated(`/charges/${contested.id}/infraction`, { reason: "x" }, 201)
       const commits = yield* sql<{ resource: string; report: string; key: string }>`

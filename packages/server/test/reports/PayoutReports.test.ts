@@ -3,7 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../../src/base/Ids.ts"
-import { providerIdOf } from "../../src/providers/Acquirer.ts"
+import { idAtProvider } from "../support/Payouts.ts"
+import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 import { connectedBank, type ConnectedBank, connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
 import { eventually } from "../support/Receiver.ts"
 
@@ -13,15 +14,16 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     it.effect("OPR-95, PAY-4: is found by the sweep, and of payouts of somebody else nothing is", () =>
       Effect.gen(function* () {
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        const [done, failing] = [yield* acceptedPayout(bank), yield* acceptedPayout(bank)]
+        const done = yield* acceptedPayout(bank)
         // Of the same account at the provider, but not of this service.
         bank.double.provider.payouts.send("another", orderOf(bank))
-        bank.double.provider.payouts.settle(providerIdOf(failing), {
+        const failing = yield* acceptedPayout(bank)
+        bank.double.provider.payouts.settle(failing.name, {
           error: { code: "AC03", origin: "x", reason: "x" }
         })
         yield* Effect.promise(() => bank.double.settle())
         yield* sweepNow(bank)
-        assert.deepStrictEqual([yield* statusOf(done), yield* statusOf(failing)], ["completed", "failed"])
+        assert.deepStrictEqual([yield* statusOf(done.id), yield* statusOf(failing.id)], ["completed", "failed"])
         const sql = yield* SqlClient
         const recorded = sql`SELECT 1 FROM notifications WHERE connection_id = ${bank.connectionId}::uuid`
         assert.lengthOf(yield* recorded, 2)
@@ -36,7 +38,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
         yield* sql`UPDATE acquirer_connections SET due_at = 'infinity'`
         bank.double.provider.webhooks.put(bank.double.key, bank.url)
-        const id = yield* acceptedPayout(bank)
+        const { id } = yield* acceptedPayout(bank)
         yield* Effect.promise(() => bank.double.settle())
         yield* eventually(statusOf(id), (status) => status === "completed")
       })
@@ -59,8 +61,11 @@ const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank) {
       processed_at, due_at, attempts, connection_id)
     VALUES (${id}::uuid, ${bank.accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(),
       1, now(), now() + interval '1 hour', 1, ${bank.connectionId}::uuid)`
-  bank.double.provider.payouts.send(providerIdOf(id), orderOf(bank))
-  return id
+  yield* sql`INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT ${sql.literal(orderIdOf("p"))}, p.id FROM payouts p WHERE p.id = ${id}::uuid`
+  const name = yield* idAtProvider(id)
+  bank.double.provider.payouts.send(name, orderOf(bank))
+  return { id, name }
 })
 
 const statusOf = Effect.fnUntraced(function* (id: string) {

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { randomUUID } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 import { execFileSync } from "node:child_process"
 import { readdirSync } from "node:fs"
@@ -52,7 +53,11 @@ layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => 
     Effect.gen(function* () {
       execFileSync(process.execPath, [join(root, "packages/dashboard/build.mjs")], { stdio: "ignore" })
       const folder = yield* image
-      const env = { DATABASE_URL: Redacted.value(yield* createDatabase()), DATA_DIR: yield* temporaryFolder }
+      const env = {
+        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN: randomUUID()
+      }
       for (const name of ["migrate", "maintain"]) {
         const { code, written } = yield* ran(join(folder, name), env)
         assert.strictEqual(code, 0, written)

@@ -8,8 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Fs from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { passableFolder } from "../support/Folders.ts"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { failedStart, startProcess, startProcessWith } from "../support/Process.ts"
 import { receiver } from "../support/Receiver.ts"
@@ -208,13 +208,3 @@ const someCharge = {
   amount: 1990,
   customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
 }
-
-/** A folder that the user whom PostgreSQL runs as can reach as well. */
-const passableFolder = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const folder = await Fs.mkdtemp(join(tmpdir(), "pix-payments-test-"))
-    await Fs.chmod(folder, 0o711)
-    return folder
-  }),
-  (folder) => Effect.promise(() => Fs.rm(folder, { recursive: true, force: true, maxRetries: 3 }))
-)

@@ -1,5 +1,4 @@
 /** What payers, banks and analysts do at an acquirer, for the simulator and for a double of Efí alike. */
-import { providerIdOf } from "../../src/providers/Acquirer.ts"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -11,6 +10,7 @@ import { connectedBank, type ConnectedBank, sweepNow } from "./ConnectedBank.ts"
 import { disputesOf, med } from "./Disputes.ts"
 import { notified, paymentOf } from "./Exceptions.ts"
 import { holding, operated, simulated } from "./Money.ts"
+import { idAtProvider } from "./Payouts.ts"
 import { eventually } from "./Receiver.ts"
 import { TestService } from "./TestService.ts"
 
@@ -86,11 +86,12 @@ const efi = Effect.fnUntraced(function* (reports: "callbacks" | "sweeps") {
   const reported = reports === "callbacks" ? settled : Effect.andThen(settled, swept)
   const endPayout = (id: string, outcome: Parameters<typeof payouts.settle>[1]) =>
     Effect.gen(function* () {
+      const name = yield* idAtProvider(id)
       yield* eventually(
-        Effect.sync(() => payouts.get(providerIdOf(id))),
+        Effect.sync(() => payouts.get(name)),
         Result.isSuccess
       )
-      Result.getOrThrow(payouts.settle(providerIdOf(id), outcome))
+      Result.getOrThrow(payouts.settle(name, outcome))
     })
   const close = ({ atAcquirer }: OpenedDispute, status: "ACEITA" | "REJEITADA") =>
     Effect.suspend(() => {

@@ -11,6 +11,7 @@ import { type ConnectionInput, ConnectionStore } from "../../src/providers/conne
 import { Ids } from "../../src/base/Ids.ts"
 import { Secrets } from "../../src/base/Secrets.ts"
 import { created } from "./ChargeRequests.ts"
+import { notified, paymentOf } from "./Exceptions.ts"
 import { operated } from "./Money.ts"
 import { type Fields, TestService } from "./TestService.ts"
 
@@ -72,7 +73,7 @@ export const fund = (accountId: string, amount: number) =>
     const { key } = yield* makeKey(yield* makeApplication(accountId))
     yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: SIMULATOR_CONNECTION })
     const { id } = yield* created(key, { amount })
-    yield* operated("POST", `/simulator/charges/${id}/pay`)
+    yield* notified(paymentOf(id, { amount }))
     yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: null })
   })
 

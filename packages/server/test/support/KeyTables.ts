@@ -1,4 +1,5 @@
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 
 const NO_PAYMENT = "'unmatched_return', 'unmatched_dispute', 'conflicting_settlement'"
 
@@ -11,8 +12,7 @@ export const incompleteKeys = `
   SELECT coalesce(r.id, k.resource_id) AS id FROM (
       SELECT id, idempotency_digest(application_id, 'charge', origin, idempotency_key) AS digest FROM charges
       WHERE idempotency_key IS NOT NULL
-      UNION ALL SELECT id, idempotency_digest(coalesce(application_id, account_id), 'payout', origin, idempotency_key)
-      FROM payouts WHERE idempotency_key IS NOT NULL
+      UNION ALL SELECT p.id, ${orderIdOf("p")} FROM payouts p
     ) r
     FULL JOIN idempotency_keys k ON k.resource_id = r.id AND k.digest = r.digest
     WHERE r.id IS NULL OR k.resource_id IS NULL

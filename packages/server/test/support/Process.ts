@@ -99,6 +99,8 @@ const spawned = (
           PORT: "0",
           OPERATOR_PORT: "0",
           SHUTDOWN_DELAY_MS: "0",
+          ACQUIRER: "simulator",
+          ...(env["DATABASE_URL"] !== undefined && { SECRETS_KEYS }),
           ...withServiceRole(env)
         },
         stdio: ["ignore", "pipe", "pipe"]
@@ -129,5 +131,8 @@ const withServiceRole = (env: Readonly<Record<string, string>>): Readonly<Record
 
 const endOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
   new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)))
+
+/** Of processes on a database that is not their own. */
+const SECRETS_KEYS = Buffer.alloc(32, "the key of these tests").toString("base64")
 
 const programs = join(import.meta.dirname, "../../dist")

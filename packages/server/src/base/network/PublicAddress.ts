@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
+import { closedReason, Outward } from "../Outward.ts"
 import { Settings } from "../Settings.ts"
 import { type Lookup, makeNameLookups } from "./NameLookups.ts"
 import { makeNameQuery, type NameSources, systemSources } from "./NameQuery.ts"
@@ -57,7 +58,12 @@ export class PublicAddress extends Context.Service<
       const clock = yield* Clock.Clock
       const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
       const query = yield* makeNameQuery(yield* NameSourcesRef, monotonicMs)
-      const { lookUp } = makeNameLookups(query, lookupLimits, monotonicMs)
+      const outward = yield* Outward
+      const names = makeNameLookups(query, lookupLimits, monotonicMs)
+      const lookUp: typeof names.lookUp = (accountId, host) =>
+        closedReason(outward) === undefined
+          ? names.lookUp(accountId, host)
+          : Effect.succeed({ _tag: "NotAnswered" } as const)
       const pinned = makePinnedAddresses()
 
       const checkedAddresses = Effect.fnUntraced(function* (

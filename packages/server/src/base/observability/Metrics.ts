@@ -44,6 +44,9 @@ const installationTokenUses = Metric.counter("operator_installation_token_uses_t
   description: "Requests with the installation's token, which is for the first admin and for emergencies."
 })
 
+const outwardOn = Metric.gauge("outward_on", {
+  description: "1 where this process calls banks and receivers of webhooks; 0 where it calls nobody."
+})
 const residentBytes = Metric.gauge("process_resident_memory_bytes", {
   description: "Resident memory of the process."
 })
@@ -116,6 +119,7 @@ export class Metrics extends Context.Service<
     readonly installationTokenUsed: () => void
     /** Registers gauges that are read at each scrape. */
     readonly requestsInFlight: (listener: string, read: () => number) => void
+    readonly outward: (isOn: () => boolean) => void
     readonly streams: (listener: string, read: () => number) => void
     readonly listener: (
       name: string,
@@ -173,6 +177,7 @@ export class Metrics extends Context.Service<
             add(requestsShed, { listener, reason }, 0)
           gauges.push(() => add(requestsInFlight, { listener }, read()))
         },
+        outward: (isOn) => void gauges.push(() => outwardOn.updateUnsafe(Number(isOn()), context)),
         streams: (listener, read) => void gauges.push(() => add(openStreams, { listener }, read())),
         listener: (listener, { connections, unsent }) => {
           for (const reason of ["connections", "pipelined", "unread"]) add(connectionsCut, { listener, reason }, 0)

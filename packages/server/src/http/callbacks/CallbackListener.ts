@@ -4,6 +4,7 @@
  * Guarantees:
  * - A sender is authenticated before its body is read. An unknown connection, a wrong secret and a missing certificate get
  *   the same 404.
+ * - While nobody may be called, every request is 503, and nothing is read.
  * - 2xx means that what the callback leads to is committed. 503 with `Retry-After` asks the provider to repeat it.
  * - A connection has at most `MAX_IN_FLIGHT` callbacks in flight, each of at most `MAX_BODY_BYTES`. Sockets have the
  *   bounds of the other listeners, and of TLS handshakes.
@@ -26,6 +27,7 @@ import { makeBodies } from "../pipeline/RequestBody.ts"
 import { apiHeaders } from "../pipeline/SecurityHeaders.ts"
 import type { BoundedResponse, BoundedServer } from "../pipeline/SocketBounds.ts"
 import { Metrics, type CallbackResult } from "../../base/observability/Metrics.ts"
+import { closedReason, Outward } from "../../base/Outward.ts"
 import { requestIdOf } from "../../base/observability/RequestContext.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings, type SettingsShape } from "../../base/Settings.ts"
@@ -48,6 +50,7 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
   const callbacks = yield* Callbacks
   const connections = yield* CallbackConnections
   const addresses = yield* ListenAddresses
+  const outward = yield* Outward
   const runFork = Effect.runForkWith(yield* Effect.context())
   const senders = makeSenders(settings)
   const bodies = makeBodies(MAX_BUFFERED_BYTES, MAX_BODY_BYTES)
@@ -83,6 +86,11 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
 
   const serve = (request: IncomingMessage, response: BoundedResponse) => {
     const requestId = requestIdOf(request.headers["x-request-id"])
+    if (closedReason(outward) !== undefined) {
+      metrics.callback(undefined, "unavailable")
+      response.shouldKeepAlive = false
+      return send(response, requestId, UNAVAILABLE)
+    }
     const target = request.method === "POST" ? callbackTarget(request.url ?? "/") : undefined
     const sender = senders.senderOf(request)
     const find = () => {

@@ -43,6 +43,7 @@ import { eventHandlers } from "./operations/EventHandlers.ts"
 import { exceptionActionHandlers, exceptionHandlers } from "./payments/ExceptionHandlers.ts"
 import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
+import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
@@ -64,8 +65,10 @@ import { waitingHandlers } from "./operations/WaitingHandlers.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { operatorHost, operatorHosts, operatorPort } = yield* Settings
-    const { scrape } = yield* Metrics
+    const { acquirer, operatorHost, operatorHosts, operatorPort } = yield* Settings
+    const { outward, scrape } = yield* Metrics
+    const { state } = yield* Outward
+    outward(() => state() === "on")
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make
     const provider = yield* IdentityProvider
@@ -125,7 +128,9 @@ export const layer = Layer.effectDiscard(
       name: "operator",
       host: operatorHost,
       port: operatorPort,
-      routes: compile(OperatorApi, handlers, guard, ({ identifier }) => identifier !== "finishOidc"),
+      routes: compile(OperatorApi, handlers, guard, ({ identifier }) => identifier !== "finishOidc").filter(
+        ({ template }) => acquirer === "simulator" || !template.startsWith(SIMULATOR)
+      ),
       guard,
       pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
       probes: [...(yield* healthProbes), metricsProbe],
@@ -135,6 +140,8 @@ export const layer = Layer.effectDiscard(
     })
   })
 ).pipe(Layer.provide(Layer.mergeAll(InstallationUses.layer, SignIns.layer, IdentityProvider.layer)))
+
+const SIMULATOR = "/operator/v1/simulator/"
 
 const document = page("/operator/openapi.json", async () => ({
   contentType: "application/json",

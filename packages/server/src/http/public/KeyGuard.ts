@@ -4,6 +4,7 @@
  * Guarantees:
  * - A body is not waited for without a key that is known.
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
+ * - While nobody may be called, a creation is `SERVICE_UNAVAILABLE`.
  * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where no statement proves
  *   that the caller is as cached (`accounts/Caller.ts`), the request starts again here, with a confirmed one.
  *
@@ -23,6 +24,7 @@ import * as Exit from "effect/Exit"
 import type { IncomingMessage } from "node:http"
 import type { ApiKeys } from "../../accounts/ApiKeys.ts"
 import { type Cached, type Caller, type Confirmed, isStaleCaller } from "../../accounts/Caller.ts"
+import { closedReason, type OutwardGate } from "../../base/Outward.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, errorAnswer, type WireError } from "../pipeline/Answer.ts"
 import type { Admit, Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
@@ -37,7 +39,8 @@ export interface KeyCredentials {
 
 export const make = (
   keys: ApiKeys["Service"],
-  limit: KeyRateLimit["Service"]
+  limit: KeyRateLimit["Service"],
+  outward: OutwardGate
 ): Guard<KeyCredentials, Confirmed, never, Cached> => ({
   credentialsOf: (request: IncomingMessage) => {
     const key = headerOf(request, "x-api-key")
@@ -51,7 +54,7 @@ export const make = (
       caller === undefined ? Effect.fail(new Unauthorized({})) : Effect.undefined
     )
   },
-  protect: (operation) => protect(operation, keys, limit)
+  protect: (operation) => protect(operation, keys, limit, outward)
 })
 
 // After a turn of the event loop, in which a small body arrives: its connection is then kept.
@@ -65,15 +68,20 @@ type Request = ReadRequest<KeyCredentials>
 const protect = (
   { decode, endpoint, run, runCached, takesBody }: Operation<KeyCredentials, Confirmed, never, Cached>,
   keys: ApiKeys["Service"],
-  limit: KeyRateLimit["Service"]
+  limit: KeyRateLimit["Service"],
+  outward: OutwardGate
 ): Route<KeyCredentials>["answer"] => {
   const required = Context.get(endpoint.annotations, RequiredScopes)
+  const isCreation = endpoint.method === "POST"
 
   /** The query, where the caller may make the request. */
-  const decodeFor = (request: Request, caller: Caller): Exit.Exit<unknown, WireError> =>
-    required.every((scope) => caller.scopes.includes(scope))
-      ? decode(request)
-      : Exit.fail(new InsufficientScope({ details: required }))
+  const decodeFor = (request: Request, caller: Caller): Exit.Exit<unknown, WireError> => {
+    if (!required.every((scope) => caller.scopes.includes(scope))) {
+      return Exit.fail(new InsufficientScope({ details: required }))
+    }
+    if (isCreation && closedReason(outward) !== undefined) return Exit.fail(new ServiceUnavailable({}))
+    return decode(request)
+  }
 
   const identified = ({ info }: Request, caller: Caller | undefined, admit: Admit): boolean => {
     info.keyId = caller?.keyId ?? null

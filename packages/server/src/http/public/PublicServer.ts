@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import { ApiKeys } from "../../accounts/ApiKeys.ts"
 import type { Cached, Confirmed } from "../../accounts/Caller.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
+import { Outward } from "../../base/Outward.ts"
 import { RequestLog } from "../../operations/RequestLog.ts"
 import { Settings } from "../../base/Settings.ts"
 import { compile, type Guard } from "../pipeline/CompiledApi.ts"
@@ -28,7 +29,7 @@ export const layer = Layer.effectDiscard(
     const log = yield* RequestLog
     const metrics = yield* Metrics
     const addresses = yield* ListenAddresses
-    const guard = KeyGuard.make(yield* ApiKeys, yield* KeyRateLimit)
+    const guard = KeyGuard.make(yield* ApiKeys, yield* KeyRateLimit, yield* Outward)
     addresses.public = yield* listen({
       name: "public",
       host,

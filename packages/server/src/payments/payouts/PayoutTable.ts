@@ -50,6 +50,17 @@ export interface StoredPayout extends Stored<typeof payoutTable> {}
 
 export const payoutColumns = payoutTable.columns()
 
+/**
+ * SQL: the id under which a payout is ordered at its provider, a hash of its application (or account) and idempotency key, or of its
+ * own id where it has no key. A payout that a restore lost and that its caller repeats is so the same order at the provider. The row
+ * of `idempotency_keys` with this digest names the payout.
+ */
+export const orderIdOf = (payouts: string): string =>
+  `CASE WHEN ${payouts}.idempotency_key IS NULL
+    THEN idempotency_digest(coalesce(${payouts}.application_id, ${payouts}.account_id), 'payout id', ${payouts}.origin, ${payouts}.id::text)
+    ELSE idempotency_digest(coalesce(${payouts}.application_id, ${payouts}.account_id), 'payout', ${payouts}.origin, ${payouts}.idempotency_key)
+  END`
+
 /** The recipient in the columns of a Pix key. For a TED it is its bank account as text, which the duplicate guard compares. */
 export const recipientKey = ({
   bankAccount,

@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - Without a connection it is the simulator's.
+ * - While nobody may be called, every order and question is `AcquirerUnclear`.
  * - An order through a connection that is paused, unknown or unusable is `AcquirerUnclear`: nothing was sent, and it is
  *   repeated later. A paused one is still read: payments, outcomes of payouts and disputes.
  */
@@ -10,6 +11,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Acquirer, AcquirerUnclear, type Provider, SimulatedProvider } from "../Acquirer.ts"
+import { closedReason, Outward } from "../../base/Outward.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { ConnectionRegistry, ConnectionUnusable } from "./ConnectionRegistry.ts"
 
@@ -19,6 +21,7 @@ export const layer = Layer.effect(
     const registry = yield* ConnectionRegistry
     const metrics = yield* Metrics
     const clock = yield* Clock.Clock
+    const outward = yield* Outward
 
     /** Measures a call, also one that fails or is interrupted. */
     const timed = <A, E>(connection: string, operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -46,6 +49,8 @@ export const layer = Layer.effect(
 
     return Acquirer.of({
       providerFor: (connectionId) => {
+        const closed = closedReason(outward)
+        if (closed !== undefined) return unclear(closed)
         if (connectionId === null) return simulated
         const connection = registry.find(connectionId)
         if (connection === undefined) return unclear("the connection is unknown")

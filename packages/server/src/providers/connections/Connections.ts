@@ -4,6 +4,7 @@
  * Guarantees:
  * - A connection that cannot be opened is not stored: `InvalidConnection` names the part.
  * - The simulator's connection has neither credentials nor a key. It is not checked, and not paused.
+ * - While nobody may be called, a check or registration is refused.
  *
  * Rules: OPR-60 to OPR-67.
  */
@@ -13,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
+import { closedReason, Outward } from "../../base/Outward.ts"
 import { Secrets } from "../../base/Secrets.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
@@ -81,6 +83,7 @@ export class Connections extends Context.Service<
       const secrets = yield* Secrets
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
+      const outward = yield* Outward
 
       const credentialsOf = Effect.fnUntraced(function* (id: string) {
         const sealed = yield* store.sealedCredentials(id)
@@ -112,8 +115,10 @@ export class Connections extends Context.Service<
         return yield* openConnection(terms, acquirerTimeoutMs)
       })
 
+      /** Of a provider that may be called. */
       const getProvider = Effect.fnUntraced(function* (id: string) {
         const row = yield* store.get(id)
+        if (closedReason(outward) !== undefined) return yield* new InvalidStateError({ status: "outward_off" })
         return row.kind === "simulator" ? yield* new InvalidStateError({ status: "simulator" }) : row
       })
 

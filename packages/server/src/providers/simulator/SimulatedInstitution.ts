@@ -10,17 +10,16 @@ import { randomBytes } from "node:crypto"
 import type { Ids } from "../../base/Ids.ts"
 import type { AcquirerNotification } from "../AcquirerNotification.ts"
 
-/** Makes the outcome of a payout that of its notification, also if the payout is sent only later. */
+/** Makes the outcome of an order of a payout that of its notification. */
 export const settlePayout = Effect.fnUntraced(function* (
+  orderId: string,
   notification: Extract<AcquirerNotification, { readonly payoutId: string }>
 ) {
   const sql = yield* SqlClient
   const fails = notification._tag === "payout.failed"
   yield* sql`
-    INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, due_at)
-    VALUES (${notification.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? notification.reason : null}, now())
-    ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, due_at = now()
-      WHERE simulator_payouts.due_at IS NULL OR simulator_payouts.due_at > now()`
+    UPDATE simulator_payouts SET fails = ${fails}::boolean, reason = ${fails ? notification.reason : null}, due_at = now()
+    WHERE order_id = ${orderId}::uuid AND (due_at IS NULL OR due_at > now())`
 })
 
 /**
@@ -43,9 +42,8 @@ export const dueNotification = Effect.fnUntraced(function* (
 const identified = (notification: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
   switch (notification._tag) {
     case "charge.paid":
-      return { endToEndId: newEndToEndId(epochMs), ...notification }
     case "payout.completed":
-      return { endToEndId: payoutEndToEndId(notification.payoutId), ...notification }
+      return { endToEndId: newEndToEndId(epochMs), ...notification }
     case "charge.refunded":
     case "charge.returned":
     case "med.opened":
@@ -54,16 +52,6 @@ const identified = (notification: AcquirerNotification, { epochMs, id }: Generat
     default:
       return notification
   }
-}
-
-/** The end-to-end id of a payout, derived from the payout's id. */
-export const payoutEndToEndId = (payoutId: string): string => {
-  const digits = payoutId.replaceAll("-", "")
-  return makeEndToEndId({
-    ispb: SIMULATOR_ISPB,
-    atMs: Number.parseInt(digits.slice(0, 12), 16),
-    suffix: digits.slice(-11)
-  })
 }
 
 /** An end-to-end id of the simulated institution. */

@@ -31,7 +31,7 @@ import {
   type Progress,
   SimulatedProvider
 } from "../Acquirer.ts"
-import { dueNotification, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatedInstitution.ts"
+import { dueNotification, newEndToEndId, SIMULATOR_ISPB } from "./SimulatedInstitution.ts"
 
 export const layer = Layer.effect(
   SimulatedProvider,
@@ -93,26 +93,30 @@ export const layer = Layer.effect(
       maxBatch: 500,
       writes: sql,
       run: (orders) =>
-        Effect.map(
-          sql.unsafe<{ readonly payout_id: string }>(
+        Effect.gen(function* () {
+          const nowMs = yield* Clock.currentTimeMillis
+          const inserted = yield* sql.unsafe<{ readonly order_id: string }>(
             ...acceptPayouts({
-              payouts: orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" })),
+              payouts: orders.map(({ amount, id, pixKey }) => ({
+                order_id: id,
+                amount,
+                pix_key: pixKey ?? "",
+                end_to_end_id: newEndToEndId(nowMs)
+              })),
               settleMs: simulatorSettleMs
             })
-          ),
-          (inserted) => {
-            const accepted = new Set(inserted.map(({ payout_id }) => payout_id))
-            return orders.map(({ id }) => accepted.has(id))
-          }
-        )
+          )
+          const accepted = new Set(inserted.map(({ order_id }) => order_id))
+          return orders.map(({ id }) => accepted.has(id))
+        })
     })
 
     const outcome = yield* Batching.make<string, PayoutProgress>({
       maxBatch: 500,
-      run: (payoutIds) =>
-        Effect.map(sql.unsafe<SettledRow>(...findPayouts({ ids: payoutIds })), (found) => {
-          const byId = new Map(found.map((row) => [row.payout_id, row]))
-          return payoutIds.map((id) => progressOf(byId.get(id)))
+      run: (orderIds) =>
+        Effect.map(sql.unsafe<SettledRow>(...findPayouts({ ids: orderIds })), (found) => {
+          const byId = new Map(found.map((row) => [row.order_id, row]))
+          return orderIds.map((id) => progressOf(byId.get(id)))
         })
     })
 
@@ -139,37 +143,37 @@ export const layer = Layer.effect(
 )
 
 interface SettledRow {
-  readonly payout_id: string
+  readonly order_id: string
   readonly failed: boolean
   readonly reason: string | null
-  readonly end_to_end_id: string | null
+  readonly end_to_end_id: string
 }
 
 // A payout settles when it is due, unless its Pix key is that of a failure or of one that an operator settles.
 const acceptPayouts = statement(
   {
-    payouts: rows({ payout_id: uuid(), amount: bigint(), pix_key: text() }),
+    payouts: rows({ order_id: uuid(), amount: bigint(), pix_key: text(), end_to_end_id: text() }),
     settleMs: value("double precision")
   },
   ({ payouts, settleMs }) => `
-  INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
-  SELECT p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
+  INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
+  SELECT p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = 'fail@simulator.test',
     CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + ${settleMs} * interval '1 millisecond' END
   FROM ${payouts} AS p
-  ON CONFLICT DO NOTHING RETURNING payout_id`
+  ON CONFLICT DO NOTHING RETURNING order_id`
 )
 
 const findPayouts = statement(
   { ids: uuids },
   ({ ids }) => `
-  SELECT payout_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
-  WHERE payout_id = ANY (${ids}) AND due_at <= now()`
+  SELECT order_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
+  WHERE order_id = ANY (${ids}) AND due_at <= now()`
 )
 
 const progressOf = (settled: SettledRow | undefined): PayoutProgress => {
   if (settled === undefined) return { _tag: "Accepted" }
   if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
-  return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? payoutEndToEndId(settled.payout_id) }
+  return { _tag: "Completed", endToEndId: settled.end_to_end_id }
 }
 
 /** A return completes at once, unless its description is that of a failure or of one that an operator settles. */

@@ -25,7 +25,8 @@ export const operatorTables = [
     payouts_paused boolean NOT NULL DEFAULT false,
     charges_paused boolean NOT NULL DEFAULT false,
     four_eyes text NOT NULL DEFAULT 'auto' ${oneOf("four_eyes", FourEyes.literals)},
-    four_eyes_since timestamptz -- since when two operators may approve; null: never yet
+    four_eyes_since timestamptz, -- since when two operators may approve; null: never yet
+    acquirer text -- of the first start; null before it
   )`,
   `INSERT INTO installation_settings (name) VALUES ('Pix')`,
   replacesGeneration("UPDATE OR DELETE ON installation_settings"),

@@ -92,7 +92,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
     it.effect("a callback that names a payout by the provider's reference reads that payout", () =>
       Effect.gen(function* () {
         const store = yield* ReportStore
-        const names = [{ id: undefined, reference: `reference-${MANY / 2}` }]
+        const names = [{ orderId: undefined, reference: `reference-${MANY / 2}` }]
         recorder.take()
         yield* recorder.record(store.inquireNow(randomUUID(), names))
         const sent = recorder.take().filter(({ text }) => /UPDATE payouts SET due_at/.test(text))

@@ -6,6 +6,7 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import type { ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Result from "effect/Result"
+import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { providerIdOf } from "../../../src/providers/Acquirer.ts"
 import type { Bank } from "./Bank.ts"
 import type { Database } from "./Database.ts"
@@ -103,9 +104,9 @@ export const reconcileBank = async (options: {
       broken.push(`${what}, and nothing of it is blocked`)
   }
 
-  const payouts = await query<PayoutRow>("SELECT id, status, amount FROM payouts")
-  for (const { amount, id, status } of payouts) {
-    const sent = Result.getOrUndefined(double.provider.payouts.get(providerIdOf(id)))
+  const payouts = await query<PayoutRow>(`SELECT id, status, amount, ${orderIdOf("p")} AS order_id FROM payouts p`)
+  for (const { amount, id, order_id, status } of payouts) {
+    const sent = Result.getOrUndefined(double.provider.payouts.get(providerIdOf(order_id)))
     const expected = sent === undefined ? ["pending", "canceled"] : [OUTCOMES[sent.status]]
     if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the provider ${sent?.status}`)
     if (sent !== undefined && sent.cents !== Number(amount)) broken.push(`payout ${id} was sent with another amount`)
@@ -153,6 +154,7 @@ interface ExceptionRow {
 
 interface PayoutRow {
   readonly id: string
+  readonly order_id: string
   readonly status: string
   readonly amount: bigint
 }

@@ -29,6 +29,7 @@ import { Metrics } from "../../../src/base/observability/Metrics.ts"
 import { describeCause } from "../../../src/base/observability/SafeCause.ts"
 import * as Sweep from "../../../src/reports/Sweep.ts"
 import * as Service from "../../../src/Service.ts"
+import { Outward } from "../../../src/base/Outward.ts"
 import { Settings } from "../../../src/base/Settings.ts"
 import { Unavailable } from "../../../src/database/Unavailable.ts"
 import { PublicAddress } from "../../../src/base/network/PublicAddress.ts"
@@ -188,7 +189,7 @@ const wholeService = ({ acquirer, machine, receivers, retryDelaysMs, server }: E
 /** The routes as the public listener has them, without sockets. */
 const makeRoutes = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const guard = KeyGuard.make(keys, KeyRateLimit.of({ take: () => Effect.succeed(0) }))
+  const guard = KeyGuard.make(keys, KeyRateLimit.of({ take: () => Effect.succeed(0) }), yield* Outward)
   const table = makeTable(yield* routesBehind(guard))
   return Routes.of({
     answer: ({ body, idempotencyKey, key, method, path }) => {

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { ConnectionStore } from "../../../src/providers/connections/ConnectionStore.ts"
 import { Installation } from "../../../src/operators/Installation.ts"
@@ -39,7 +40,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
               sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND due_at IS NULL`,
               ({ length }) => length === 1
             )
-            assert.lengthOf(yield* sql`SELECT 1 FROM simulator_payouts WHERE payout_id = ${id}::uuid`, 0)
+            assert.lengthOf(
+              yield* sql`SELECT 1 FROM simulator_payouts s
+              JOIN payouts p ON s.order_id = ${sql.literal(orderIdOf("p"))} WHERE p.id = ${id}::uuid`,
+              0
+            )
           }
           yield* released
           yield* payoutReaching(one.key, automatic.id, "completed")
@@ -84,7 +89,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           ({ length }) => length === 0
         )
         const paused = yield* sql<{ was_sent: boolean }>`
-            SELECT EXISTS (SELECT FROM simulator_payouts s WHERE s.payout_id = p.id) AS was_sent
+            SELECT EXISTS (SELECT FROM simulator_payouts s WHERE s.order_id = ${sql.literal(orderIdOf("p"))}) AS was_sent
             FROM payouts p WHERE status = 'processing' AND due_at IS NULL`
         assert.isAbove(paused.length, 0)
         assert.isFalse(paused.some(({ was_sent }) => was_sent))

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { claimPayouts, FIRST_ACCOUNT } from "../../../src/payments/payouts/PayoutClaims.ts"
 import { ParkedPayouts } from "../../../src/payments/payouts/ParkedPayouts.ts"
@@ -35,8 +36,8 @@ const patched = (accountId: string, body: Readonly<Record<string, unknown>>) =>
 const paused = (id: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     eventually(
-      sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND due_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM simulator_payouts WHERE payout_id = ${id}::uuid)`,
+      sql`SELECT 1 FROM payouts p WHERE id = ${id}::uuid AND status = 'processing' AND due_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM simulator_payouts WHERE order_id = ${sql.literal(orderIdOf("p"))})`,
       ({ length }) => length > 0
     )
   )

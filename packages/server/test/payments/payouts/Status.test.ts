@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
+import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { assertRefused, instant } from "../../support/ChargeRequests.ts"
 import {
   availableOf,
@@ -118,7 +119,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       yield* payoutReaching(key, other.id, "completed")
       assert.deepStrictEqual((yield* retrievePayout(key, waiting.id)).body, waiting)
       assert.deepStrictEqual(
-        yield* sql`SELECT payout_id FROM simulator_payouts WHERE payout_id = ${waiting.id}::uuid`,
+        yield* sql`SELECT 1 FROM simulator_payouts s JOIN payouts p ON s.order_id = ${sql.literal(orderIdOf("p"))}
+          WHERE p.id = ${waiting.id}::uuid`,
         []
       )
     })

@@ -2,6 +2,7 @@
 import { decodeUpdateInstallation, type Installation as Shown } from "@pix-payments/api/operator/Installation"
 import * as Effect from "effect/Effect"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
+import { Outward } from "../../../base/Outward.ts"
 import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges, type InstallationSettings } from "../../../operators/Installation.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -13,6 +14,12 @@ import type { OperatorHandlers } from "../OperatorHandlers.ts"
 export const installationHandlers = Effect.gen(function* () {
   const installation = yield* Installation
   const audit = yield* AuditLog
+  const outward = yield* Outward
+  const toInstallation = (settings: InstallationSettings): Shown => ({
+    object: "installation",
+    ...settings,
+    outward: outward.state()
+  })
   const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"installation"> = {
@@ -49,5 +56,3 @@ const updateOf = (before: InstallationSettings, changes: InstallationChanges): A
           Object.keys(changes).map((name) => [name, before[name as keyof InstallationChanges]])
         )
       }
-
-const toInstallation = (settings: InstallationSettings): Shown => ({ object: "installation", ...settings })

@@ -118,11 +118,13 @@ export const approvedActions = Effect.gen(function* () {
 
   const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* unchanged(row, { ...(yield* exceptions.find(id)) })
-    const { charge_id, reason } = row.request
+    const { account_id, charge_id, reason } = row.request
+    const textOf = (value: unknown) => (typeof value === "string" ? value : null)
     const decision = {
       action: "accept",
-      chargeId: String(charge_id),
-      reason: reason === null ? null : String(reason)
+      chargeId: textOf(charge_id),
+      accountId: textOf(account_id),
+      reason: textOf(reason)
     } as const
     const { name } = yield* CurrentOperator
     return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))

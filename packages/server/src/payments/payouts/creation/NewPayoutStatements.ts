@@ -9,7 +9,7 @@ import { lockedTransfers, type LockedTransfers } from "../../../ledger/Ledger.ts
 import { type AuthorityOf, authorityPart } from "../../../operators/approvals/Authority.ts"
 import type { PayoutChange } from "../PayoutDecision.ts"
 import { written } from "../PayoutStatements.ts"
-import { payoutTable, recipientKey, type StoredPayout } from "../PayoutTable.ts"
+import { orderIdOf, payoutTable, recipientKey, type StoredPayout } from "../PayoutTable.ts"
 import type { PayoutTerms } from "./PayoutCreation.ts"
 import type { StoredTerms } from "./TermsCache.ts"
 
@@ -100,15 +100,14 @@ const insertText = (
   ),
   claimed AS (
     INSERT INTO idempotency_keys (digest, resource_id)
-    SELECT idempotency_digest(coalesce(application_id, account_id), 'payout', origin, idempotency_key), id FROM requested
-    WHERE idempotency_key IS NOT NULL
+    SELECT ${orderIdOf("r")}, r.id FROM requested r
     ON CONFLICT (digest) DO NOTHING
     RETURNING resource_id
   ),
   ${CHANGED} AS (
     INSERT INTO payouts (${createdColumns}, due_at)
     SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
+    WHERE id IN (SELECT resource_id FROM claimed)
     RETURNING id
   ),
   ${p.outbox.insert(CHANGED)},
