@@ -306,33 +306,41 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LedgerVerification.ts replaceCheckpoints
-WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE)
-INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-SELECT owner_id, kind, sum(balance)::bigint
-FROM
-  (
-    (
-      SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-      FROM
+WITH
+  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
+  replaced AS (
+    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
+    SELECT owner_id, kind, sum(balance)::bigint
+    FROM
+      (
         (
-          SELECT t.*
-          FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-          WHERE t.id <= (SELECT through_id FROM position)
-        ) t
-        CROSS JOIN LATERAL (
-          VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-        ) AS e (owner_id, kind, amount)
-      GROUP BY 1, 2
-    )
-    UNION ALL
-    SELECT owner_id, kind, 0
-    FROM ledger_checkpoints
+          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
+          FROM
+            (
+              SELECT t.*
+              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
+              WHERE t.id <= (SELECT through_id FROM position)
+            ) t
+            CROSS JOIN LATERAL (
+              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
+            ) AS e (owner_id, kind, amount)
+          GROUP BY 1, 2
+        )
+        UNION ALL
+        SELECT owner_id, kind, 0
+        FROM ledger_checkpoints
+        WHERE owner_id = ANY ($1::uuid[])
+      ) s
     WHERE owner_id = ANY ($1::uuid[])
-  ) s
-WHERE owner_id = ANY ($1::uuid[])
-GROUP BY 1, 2
-ON CONFLICT (owner_id, kind) DO UPDATE
-SET balance = excluded.balance;
+    GROUP BY 1, 2
+    ON CONFLICT (owner_id, kind) DO UPDATE
+    SET balance = excluded.balance
+    RETURNING owner_id, kind, balance
+  )
+SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
+FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
+WHERE coalesce(before.balance, 0) <> r.balance
+ORDER BY 1, 2;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*
@@ -2566,7 +2574,7 @@ WITH
       ) AS e
     ON CONFLICT (id) DO UPDATE
     SET
-      status = excluded.status, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
+      status = excluded.status, amount = excluded.amount, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
       account_id = excluded.account_id, action = excluded.action, reason = excluded.reason,
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
@@ -2605,6 +2613,40 @@ WITH
   )
 SELECT id
 FROM changed;
+
+-- payments/exceptions/UnreadableEntries.ts claimMany
+UPDATE unreadable_entries
+SET read_at = now(), read_by = $2::text
+WHERE
+  connection_id = $1::uuid
+  AND digest IN (
+    SELECT u.digest
+    FROM unreadable_entries u JOIN acquirer_exceptions e ON e.id = u.exception_id
+    WHERE
+      u.connection_id = $1::uuid
+      AND e.status = 'open'
+      AND e.created_at > now() - interval '90 days'
+      AND (u.read_at <= now() - interval '24 hours' OR u.read_by <> $2::text)
+    ORDER BY u.read_at
+    LIMIT $3::integer
+  )
+RETURNING list, from_at, to_at, digest, exception_id;
+
+-- payments/exceptions/UnreadableEntries.ts meetOne
+WITH
+  forgotten AS (
+    DELETE FROM unreadable_entries
+    WHERE connection_id = $1::uuid AND exception_id IS NULL AND read_at < now() - interval '7 days' AND digest <> $2::text
+  )
+INSERT INTO unreadable_entries AS e (connection_id, digest, list, from_at, to_at, failures, read_at, read_by)
+VALUES
+  (
+    $1::uuid, $2::text, $3::text, to_timestamp($4::double precision / 1000), to_timestamp($5::double precision / 1000), 1, now(),
+    $6::text
+  )
+ON CONFLICT (connection_id, digest) DO UPDATE
+SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
+RETURNING failures, exception_id;
 
 -- payments/payouts/ParkedPayouts.ts rescheduleStatement
 WITH RECURSIVE

@@ -94,6 +94,9 @@ export const ResolveException = Schema.Struct({
   account_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })).annotateKey({
     description: "Of `accept`: the account that gets the money, instead of a charge. No charge changes its state."
   }),
+  amount: nullable(amountFrom(1)).annotateKey({
+    description: "Of `accept` of an `unreadable` exception, which needs it: the cents that arrived."
+  }),
   reason: nullable(text(1, 1000)).annotateKey({ description: "Required to dismiss." })
 }).annotate({ identifier: "ResolveException" })
 export type ResolveException = typeof ResolveException.Type
@@ -139,7 +142,7 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       headers: optionalIdempotencyKey,
       payload: ResolveException,
       success: [AcquirerException, waiting],
-      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+      error: [NotFound, ValidationError, AmountBelowMinimum, InvalidState, IdempotencyKeyReused]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")

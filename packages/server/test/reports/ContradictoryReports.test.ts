@@ -25,7 +25,7 @@ import { idAtProvider } from "../support/Payouts.ts"
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "An outcome that the bank changes",
   (it) => {
-    it.effect("BAL-15, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
+    it.effect("BAL-16, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
       Effect.gen(function* () {
         const bank = yield* fundedBank
         const { payouts } = bank.double.provider
@@ -60,7 +60,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
-    it.effect("BAL-15, OPR-92: of a payout is asked for when a callback names it", () =>
+    it.effect("BAL-16, OPR-92: of a payout is asked for when a callback names it", () =>
       Effect.gen(function* () {
         const bank = yield* fundedBank
         const { payouts, webhooks } = bank.double.provider
@@ -81,7 +81,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     )
 
     it.effect(
-      "BAL-15, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
+      "BAL-16, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
       () =>
         Effect.gen(function* () {
           const bank = yield* fundedBank

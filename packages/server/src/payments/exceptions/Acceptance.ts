@@ -25,13 +25,14 @@ import { Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
 import { Charges } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import { passSettlement } from "../charges/Settlements.ts"
+import { claimSettlement, passSettlement } from "../charges/Settlements.ts"
 import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { Reversals } from "./Reversals.ts"
 
-/** Who gets the money, by id; both null: the charge that the payment names. */
+/** Who gets the money, by id; both null: the charge that the payment names. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
+  readonly amount: number | null
   readonly chargeId: string | null
   readonly accountId: string | null
 }
@@ -51,6 +52,14 @@ export class Acceptance extends Context.Service<
       exception: StoredException,
       to: AcceptFor
     ) => Effect.Effect<Recipient, RequestRefused | Unavailable>
+    /**
+     * What of an exception can be accepted, in a transaction that has locked it: an unreadable entry, of the amount that an operator
+     * gives, is credited to `unallocated` first. `undefined` where nothing can be.
+     */
+    readonly acceptable: (
+      exception: StoredException,
+      amount: number | null
+    ) => Effect.Effect<StoredException | undefined, SqlError>
     /** Whether the money may go to another recipient than the payment names (OPR-112), in a transaction. */
     readonly mayAcceptFor: (exception: StoredException) => Effect.Effect<boolean, SqlError>
     /** Credits `available`, in a transaction that has locked the exception, its charge and their ledger accounts. */
@@ -97,10 +106,24 @@ export class Acceptance extends Context.Service<
       })
 
       return Acceptance.of({
-        recipientOf: (exception, { accountId, chargeId }) => {
+        recipientOf: (exception, { accountId, amount, chargeId }) => {
+          if ((exception.kind === "unreadable") !== (amount !== null)) return Effect.fail(refusedFor("amount"))
           if (accountId === null) return chargeFor(exception, chargeId)
           return chargeId === null ? accountFor(exception, accountId) : Effect.fail(refusedFor("account_id"))
         },
+
+        acceptable: Effect.fnUntraced(function* (exception, amount) {
+          if (exception.kind !== "unreadable") return exception.unallocated > 0 ? exception : undefined
+          if (amount === null) return undefined
+          const { connectionId, endToEndId, id } = exception
+          // The payment may have been read meanwhile. After this, it is a copy.
+          const isNew =
+            endToEndId === null || (yield* claimSettlement(sql, { connectionId, endToEndId }, { id, amount }))
+          if (!isNew) return undefined
+          const arrived = { ...exception, amount, unallocated: amount }
+          yield* store.put(arrived, movement(ids, arrived, "in", amount, "exception.received"))
+          return arrived
+        }),
 
         mayAcceptFor: Effect.fnUntraced(function* ({ id }) {
           const [row] = yield* sql<{ may: boolean }>`

@@ -9,7 +9,7 @@
  * - an outcome that agrees with the books again reverses the money, also after `accept`, and closes the exception;
  * - processes that learn of one outcome at the same moment raise one exception: the ledger accounts are locked first.
  *
- * Rules: BAL-15, OPR-210 to OPR-213.
+ * Rules: BAL-16, OPR-210 to OPR-213.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"

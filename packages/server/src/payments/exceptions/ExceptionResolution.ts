@@ -100,17 +100,20 @@ export class ExceptionResolution extends Context.Service<
             yield* store.put({ ...exception, ...resolution("dismiss", by, nowMs), reason: decision.reason }, [])
             return undefined
           }
-          case "accept":
+          case "accept": {
             if (exception.kind === "contradictory_outcome") {
               if (exception.accountId === null) return yield* refused
               const owned = { ...exception, accountId: exception.accountId }
               yield* store.put(...acceptContradiction(ids, owned, by, decision.reason, yield* Clock.currentTimeMillis))
               return undefined
             }
-            if (exception.unallocated <= 0 || accepting === undefined) return yield* refused
+            if (accepting === undefined) return yield* refused
             if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
-            yield* acceptance.accept(exception, { ...accepting, charge }, by, decision.reason)
+            const acceptable = yield* acceptance.acceptable(exception, decision.amount)
+            if (acceptable === undefined) return yield* refused
+            yield* acceptance.accept(acceptable, { ...accepting, charge }, by, decision.reason)
             return undefined
+          }
           case "return":
             return yield* orderReturn(exception, by, decision.reason, "at once")
         }

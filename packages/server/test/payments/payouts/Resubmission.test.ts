@@ -163,7 +163,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
-  it.effect("BAL-15: an answer that comes after the payout has ended otherwise is an exception", () =>
+  it.effect("BAL-16: an answer that comes after the payout has ended otherwise is an exception", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       accepts = () => Effect.succeed(accepted)

@@ -118,10 +118,11 @@ export const approvedActions = Effect.gen(function* () {
 
   const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* unchanged(row, { ...(yield* exceptions.find(id)) })
-    const { account_id, charge_id, reason } = row.request
+    const { account_id, amount, charge_id, reason } = row.request
     const textOf = (value: unknown) => (typeof value === "string" ? value : null)
     const decision = {
       action: "accept",
+      amount: typeof amount === "number" ? amount : null,
       chargeId: textOf(charge_id),
       accountId: textOf(account_id),
       reason: textOf(reason)

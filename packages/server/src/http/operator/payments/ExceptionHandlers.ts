@@ -105,7 +105,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         )
       }).pipe(
         Effect.catchTags({
-          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
           NotFoundError: notFound,
           InvalidStateError: invalidState,
           KeyReused: keyReused
@@ -137,8 +137,8 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
     const { action, id, kind, status, unallocated } = exception
     // What cannot be accepted is refused by the action itself. The account of a contradictory outcome is known.
-    if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
-    if (kind === "contradictory_outcome") return undefined
+    if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
+    if (kind === "contradictory_outcome" || (unallocated <= 0 && kind !== "unreadable")) return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
@@ -148,7 +148,11 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           resourceId: id,
           accountId,
           concerns: null,
-          request: { ...to, reason: decision.reason },
+          request: {
+            ...to,
+            ...(decision.amount !== null && { amount: decision.amount }),
+            reason: decision.reason
+          },
           before: { status, unallocated }
         } as const)
   })
@@ -156,9 +160,9 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 })
 
 const decisionOf = (input: ResolveException): Effect.Effect<Decision, RequestRefused> => {
-  const { account_id: accountId = null, action, charge_id: chargeId = null, reason } = input
+  const { account_id: accountId = null, action, amount = null, charge_id: chargeId = null, reason } = input
   if (action === "return") return Effect.succeed({ action, reason: reason ?? null })
-  if (action === "accept") return Effect.succeed({ action, chargeId, accountId, reason: reason ?? null })
+  if (action === "accept") return Effect.succeed({ action, amount, chargeId, accountId, reason: reason ?? null })
   return reason === undefined || reason === null
     ? Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["reason"] }))
     : Effect.succeed({ action, reason })
