@@ -19,7 +19,7 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
-    "exception.accept": "Accept an exception for another charge"
+    "exception.accept": "Accept an exception for another charge or account"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -36,6 +36,7 @@ const en = {
   duplicate: "repeats a payout",
   duplicates: "Duplicates",
   fieldNames: {
+    account_id: "account",
     account_ids: "accounts",
     active: "active",
     approval_limit: "approval limit",
@@ -99,7 +100,7 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
-    "exception.accept": "Aceitar uma divergência para outra cobrança"
+    "exception.accept": "Aceitar uma divergência para outra cobrança ou conta"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: { approval_limit: "sem limite", account_ids: "todas as contas", connection_id: "a padrão" },
@@ -110,6 +111,7 @@ const pt: typeof en = {
   duplicate: "repete um pagamento",
   duplicates: "Repetições",
   fieldNames: {
+    account_id: "conta",
     account_ids: "contas",
     active: "ativo",
     approval_limit: "limite de aprovação",
