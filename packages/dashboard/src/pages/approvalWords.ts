@@ -19,7 +19,7 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
-    "exception.accept": "Accept an exception for another charge",
+    "exception.accept": "Accept an exception for another charge or account",
     "payout.settle": "Settle a payout by hand",
     "refund.settle": "Settle a refund by hand",
     "exception.settle": "Settle a return by hand"
@@ -39,6 +39,7 @@ const en = {
   duplicate: "repeats a payout",
   duplicates: "Duplicates",
   fieldNames: {
+    account_id: "account",
     account_ids: "accounts",
     active: "active",
     approval_limit: "approval limit",
@@ -105,7 +106,7 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
-    "exception.accept": "Aceitar uma divergência para outra cobrança",
+    "exception.accept": "Aceitar uma divergência para outra cobrança ou conta",
     "payout.settle": "Encerrar um pagamento manualmente",
     "refund.settle": "Encerrar um reembolso manualmente",
     "exception.settle": "Encerrar uma devolução manualmente"
@@ -119,6 +120,7 @@ const pt: typeof en = {
   duplicate: "repete um pagamento",
   duplicates: "Repetições",
   fieldNames: {
+    account_id: "conta",
     account_ids: "contas",
     active: "ativo",
     approval_limit: "limite de aprovação",

@@ -29,7 +29,7 @@ export interface Operators {
   readonly finish: (process: ServerProcess) => boolean
 }
 
-export interface Acceptance {
+interface Acceptance {
   readonly chargeId: string | null
   readonly accountId: string | null
   /** `Machine.moment` of the call, and of its answer. */
