@@ -1324,6 +1324,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
+        OR a.action = 'installation.confirm_outward'
+        AND o.role IN ('admin')
         OR a.action = 'exception.accept'
         AND o.role IN ('operator', 'admin')
       )

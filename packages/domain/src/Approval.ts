@@ -24,6 +24,7 @@ export const ApprovalAction = Schema.Literals([
   "operator.update",
   "operator_token.create",
   "installation.update",
+  "installation.confirm_outward",
   "exception.accept"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
@@ -51,6 +52,7 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator.update": { requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { requestedBy: admins, doneWith: "repeat" },
   "installation.update": { requestedBy: admins, doneWith: "approval" },
+  "installation.confirm_outward": { requestedBy: admins, doneWith: "approval" },
   "exception.accept": { requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
 

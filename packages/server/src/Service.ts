@@ -60,7 +60,8 @@ import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
-import * as Outward from "./base/Outward.ts"
+import { onceOutward } from "./base/Outward.ts"
+import * as OutwardGate from "./operators/OutwardGate.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -109,7 +110,7 @@ const foundation = Layer.mergeAll(
   Metrics.layer,
   PublicAddress.layer,
   PausedDeliveries.PausedDeliveries.layer
-).pipe(Layer.provideMerge(Outward.layer), Layer.provideMerge(Database.layer))
+).pipe(Layer.provideMerge(OutwardGate.layer), Layer.provideMerge(Database.layer))
 
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
@@ -281,9 +282,7 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      Outward.onceOutward(
-        Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer)))
-      )
+      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
     )
   ),
   Layer.provideMerge(services)

@@ -18,6 +18,7 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
+    "installation.confirm_outward": "Let a copied database call banks and receivers",
     "exception.accept": "Accept an exception for another charge"
   } satisfies Names as Names,
   states: {
@@ -55,6 +56,7 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
+    "installation.confirm_outward": "Permitir que um banco de dados copiado chame bancos e destinatários",
     "exception.accept": "Aceitar uma divergência para outra cobrança"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },

@@ -37,6 +37,7 @@ const resourceOf: Readonly<Record<ApprovalAction, string>> = {
   "operator.update": "operator",
   "operator_token.create": "operator",
   "installation.update": "installation",
+  "installation.confirm_outward": "installation",
   "exception.accept": "exception"
 }
 

@@ -34,6 +34,7 @@ import { type AccountRestrictedError, NewPayouts } from "../../../payments/payou
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
+import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 
 const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
@@ -174,6 +175,8 @@ export const approvedActions = Effect.gen(function* () {
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
         return updateInstallation(row)
+      case "installation.confirm_outward":
+        return Effect.as(installation.confirmOutward(audit.record(row.action, null, confirmed)), { id: null })
       case "exception.accept":
         return acceptException(row, id)
       case "connection.update":
