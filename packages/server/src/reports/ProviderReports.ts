@@ -64,7 +64,7 @@ const notificationOfReturn = (
     : { _tag: "charge.refunded", ...fact }
 }
 
-/** A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. */
+/** A payout that was sent with the amount of ours, and what the payee's bank sent back of it, which is money that arrived. */
 export const notificationsOfPayout = (
   connectionId: string,
   { endToEndId, id, progress, returns }: SentPayout,

@@ -28,8 +28,8 @@ export interface Known {
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** Orders of this connection. */
   readonly orders: Pick<ReadonlySet<string>, "has">
-  /** Payouts of this connection whose outcome is not known yet. */
-  readonly openPayouts: Pick<ReadonlySet<string>, "has">
+  /** Payouts of this connection whose outcome is not known yet, with their cents. */
+  readonly openPayouts: { readonly has: (id: string, cents: number) => boolean }
 }
 
 export interface KnownDispute {
@@ -81,6 +81,9 @@ export class ReportStore extends Context.Service<
           const amounts: ReadonlyMap<string | undefined, number> = new Map(
             found.flatMap(({ amount, kind, name }) => (kind === "settlement" ? [[name, Number(amount)]] : []))
           )
+          const payouts = new Map(
+            found.flatMap(({ amount, kind, name }) => (kind === "payout" ? [[name, Number(amount)] as const] : []))
+          )
           const isSettled = (each: AcquirerNotification) => {
             if (each._tag !== "charge.paid") return false
             const amount = amounts.get(each.endToEndId)
@@ -90,7 +93,7 @@ export class ReportStore extends Context.Service<
             isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each),
             recordKeys: claimed,
             orders: of("order"),
-            openPayouts: of("payout")
+            openPayouts: { has: (id, cents) => payouts.get(id) === cents }
           }
         }),
 
@@ -139,7 +142,7 @@ export class ReportStore extends Context.Service<
 interface FoundRow {
   readonly kind: "key" | "settlement" | "order" | "payout"
   readonly name: string
-  /** Of a settlement: the cents with which it was reported first. */
+  /** Cents: of a payout, and of a settlement as it was reported first. */
   readonly amount: bigint | null
 }
 
@@ -162,7 +165,7 @@ const findKnown = statement(
   SELECT 'order', id::text, NULL FROM acquirer_orders
   WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
-  SELECT 'payout', id::text, NULL FROM payouts
+  SELECT 'payout', id::text, amount FROM payouts
   WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId} AND status || '' = 'processing'`
 )
 

@@ -152,7 +152,8 @@ export class Reports extends Context.Service<
                 connectionId,
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-                (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
+                (payout, { openPayouts }) =>
+                  notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id, payout.amount))
               )
           )
         }),
