@@ -52,6 +52,7 @@ import { Callbacks } from "./reports/Callbacks.ts"
 import { Reports } from "./reports/Reports.ts"
 import { UnreadableEntries } from "./payments/exceptions/UnreadableEntries.ts"
 import { Ownership } from "./reports/Ownership.ts"
+import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
@@ -208,6 +209,14 @@ export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
       CallbackConnections.layer
     )
   )
+)
+
+/** What `reconcile` needs: no listener and no loop. */
+export const reconciler = Reconciliation.layer.pipe(
+  Layer.provideMerge(inbound),
+  Layer.provideMerge(deciders),
+  Layer.provideMerge(acquirer),
+  Layer.provideMerge(storesLayer)
 )
 
 const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(

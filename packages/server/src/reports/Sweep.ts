@@ -23,6 +23,7 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
@@ -50,19 +51,20 @@ export class Sweep extends Context.Service<
       /** Every page of a list, one after the other. */
       const pages = Effect.fnUntraced(function* <A>(
         { connectionId }: DueSweep,
-        { fromMs, toMs }: TimeRange,
+        range: TimeRange,
         list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
         apply: Apply<A>
       ) {
         let applied = nothingApplied
-        for (let page = 0; ; page += 1) {
-          if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
-          yield* store.extend(connectionId, LEASE_MS)
-          const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
-          applied = together(applied, yield* apply(connectionId, items))
-          yield* entries.raise(connectionId, unreadable)
-          if (!hasMore) return applied
-        }
+        yield* everyPage(
+          range,
+          (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
+          Effect.fnUntraced(function* ({ items, unreadable }) {
+            applied = together(applied, yield* apply(connectionId, items))
+            yield* entries.raise(connectionId, unreadable)
+          })
+        )
+        return applied
       })
 
       /** The lists that the provider has, each read and applied for a range. */
@@ -205,16 +207,10 @@ export const loop = Layer.effectDiscard(
 type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
 type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
 
-interface TimeRange {
-  readonly fromMs: number
-  readonly toMs: number
-}
-
 const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
-const SLICE_MS = 6 * 60 * MINUTE_MS
 const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
@@ -226,5 +222,3 @@ const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
 /** Longer than one page takes. */
 const LEASE_MS = 3 * MINUTE_MS
 const MAX_IN_FLIGHT = 32
-/** Of one slice: five million facts. A provider that always has more pages does not keep a sweep running for ever. */
-const MOST_PAGES = 5000
