@@ -38,6 +38,15 @@ const cannotRun = (line: string) =>
 
 const MOST_DAYS = 190
 
+const reconcile = Effect.fnUntraced(function* (sinceMs: number) {
+  const closed = closedReason(yield* Outward)
+  if (closed !== undefined) return yield* cannotRun(`Nothing was done: ${closed}.`)
+  const { since } = yield* Reconciliation
+  const open = yield* since(sinceMs, ({ kind, text: found }) => say(`${kind}: ${found}`))
+  yield* say(open === 0 ? "The books have what the banks have." : `Open: ${open}.`)
+  if (open > 0) process.exitCode = 1
+})
+
 Effect.gen(function* () {
   const [flag, text = "", ...others] = process.argv.slice(2)
   const sinceMs = parseInstant(text)
@@ -47,15 +56,12 @@ Effect.gen(function* () {
       `Nothing was done. Write: reconcile --since 2026-11-25T12:00:00-03:00, an instant of the last ${MOST_DAYS} days: the moment of the restore, or an hour before.`
     )
   }
-  const closed = closedReason(yield* Outward)
-  if (closed !== undefined) return yield* cannotRun(`Nothing was done: ${closed}.`)
-  const { since } = yield* Reconciliation
-  const open = yield* since(sinceMs, ({ kind, text: found }) => say(`${kind}: ${found}`))
-  yield* say(open === 0 ? "The books have what the banks have." : `Open: ${open}.`)
-  if (open > 0) process.exitCode = 1
-}).pipe(
   // @effect-diagnostics-next-line strictEffectProvide:off
-  Effect.provide(Service.reconciler.pipe(Layer.provide(DatabaseLocation.layer), Layer.provide(settings))),
+  yield* Effect.provide(
+    reconcile(sinceMs),
+    Service.reconciler.pipe(Layer.provide(DatabaseLocation.layer), Layer.provide(settings))
+  )
+}).pipe(
   Effect.catchCause((cause) =>
     Effect.sync(() => {
       process.stderr.write(`${StartupMessage.failureOf(cause)}\n`)
