@@ -1,11 +1,10 @@
 /**
- * The tests in four projects. AGENTS.md has how long each takes.
+ * The tests in four projects.
  *
  * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.
  * - `durability`: kills, outages, random histories, hostile input.
- * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks.
- * - `bench`: the bench and its peers; not part of `test:all`.
+ * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks; the bench and its peers.
  *
  * `npm test` runs the first two, `npm run test:all` all.
  *
@@ -22,9 +21,7 @@ const durability = ["packages/server/test/durability/**/*.test.ts"]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
 
-/** Run by name: the bench's peers do not complete payouts on the baseline's tables yet. */
-const bench = ["bench/test/*.test.ts"]
-const runtimes = ["packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts"]
+const runtimes = ["packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts", "bench/test/*.test.ts"]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
 const failures = (): Reporter => {
@@ -56,7 +53,7 @@ export default defineConfig({
           ...shared,
           name: "tests",
           include: ["{packages,bench,examples}/**/test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...browser, ...durability, ...runtimes, ...bench]
+          exclude: ["**/node_modules/**", ...browser, ...durability, ...runtimes]
         }
       },
       {
@@ -68,8 +65,7 @@ export default defineConfig({
         }
       },
       { test: { ...shared, name: "durability", include: durability, isolate: true } },
-      { test: { ...shared, name: "runtimes", include: runtimes, isolate: true } },
-      { test: { ...shared, name: "bench", include: bench, isolate: true } }
+      { test: { ...shared, name: "runtimes", include: runtimes, isolate: true } }
     ]
   }
 })

@@ -1,8 +1,8 @@
 /**
  * Accounts that the bench inserts itself, the same for every contender.
  */
-import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { allScopes } from "@pix-payments/domain/Scope"
+import { ofAccount } from "@pix-payments/server/ledger/Ledger"
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import type { Client } from "pg"
 
@@ -35,8 +35,8 @@ export const insertAccount = async (
   )
   await database.query(
     `INSERT INTO ledger_accounts (owner_id, kind)
-     SELECT $1, unnest(ARRAY['available', 'pending', 'blocked', 'payouts_in_transit'])`,
-    [accountId]
+     SELECT $1, unnest($2::text[])`,
+    [accountId, ofAccount]
   )
   await database.query("INSERT INTO applications VALUES ($1, $2, 'bench', true, now())", [applicationId, accountId])
   await database.query(
@@ -57,5 +57,4 @@ const fund = `
   )
   UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END
   FROM inserted_transfers m
-  WHERE l.owner_id = m.account_id AND l.kind = 'available'
-    OR l.owner_id = '${SIMULATOR_CONNECTION}' AND l.kind = 'acquirer'`
+  WHERE l.owner_id = m.account_id AND l.kind IN ('available', 'acquirer')`

@@ -134,24 +134,35 @@ const peer = ({
 })
 
 /**
- * Our tables, except that charges and payouts are plain ones whose unique indexes claim the keys, and charges have their
- * receiver and recovery in the row: what somebody who does not partition writes, and less work for a peer.
+ * Our tables, except that charges and payouts are plain ones whose unique indexes claim the keys, charges have their receiver
+ * and recovery in the row, and deliveries no hash of their destination: what somebody who does not partition writes, and less
+ * work for a peer. Rows that are there stay.
  */
 const migratePeer = Effect.fnUntraced(function* (databaseUrl: string) {
+  const { rowCount: plain } = yield* withDatabase(databaseUrl, (database) =>
+    database.query("SELECT FROM pg_class WHERE oid = to_regclass('charges') AND relkind = 'r'")
+  )
+  if (plain === 1) return
   yield* migrate(databaseUrl)
-  yield* withDatabase(databaseUrl, async (database) => {
-    for (const [table, key] of [
-      ["charges", "application_id, origin, idempotency_key"],
-      ["payouts", "coalesce(application_id, account_id), origin, idempotency_key"]
-    ]) {
-      await database.query(`ALTER TABLE ${table} RENAME TO ${table}_partitioned;
-        CREATE TABLE ${table} (LIKE ${table}_partitioned INCLUDING ALL);
-        DROP TABLE ${table}_partitioned;
-        CREATE UNIQUE INDEX ${table}_key ON ${table} (${key}) WHERE idempotency_key IS NOT NULL`)
-    }
-    await database.query(`ALTER TABLE charges ADD recover_at timestamptz, ADD receiver json;
-      CREATE INDEX charges_recover ON charges (recover_at) WHERE status = 'processing'`)
-  })
+  yield* withDatabase(databaseUrl, (database) =>
+    database.query(`
+      ALTER TABLE deliveries ALTER destination_hash DROP NOT NULL;
+      ALTER TABLE charges RENAME TO charges_partitioned;
+      CREATE TABLE charges (LIKE charges_partitioned INCLUDING ALL);
+      ALTER TABLE charges ADD recover_at timestamptz, ADD receiver json;
+      INSERT INTO charges SELECT c.*, NULL, r.receiver
+        FROM charges_partitioned c LEFT JOIN receivers r ON r.id = c.receiver_id;
+      DROP TABLE charges_partitioned;
+      CREATE UNIQUE INDEX charges_key ON charges (application_id, origin, idempotency_key)
+        WHERE idempotency_key IS NOT NULL;
+      CREATE INDEX charges_recover ON charges (recover_at) WHERE status = 'processing';
+      ALTER TABLE payouts RENAME TO payouts_partitioned;
+      CREATE TABLE payouts (LIKE payouts_partitioned INCLUDING ALL);
+      INSERT INTO payouts SELECT * FROM payouts_partitioned;
+      DROP TABLE payouts_partitioned;
+      CREATE UNIQUE INDEX payouts_key ON payouts (coalesce(application_id, account_id), origin, idempotency_key)
+        WHERE idempotency_key IS NOT NULL`)
+  )
 })
 
 const peerPath = (file: string): string => fileURLToPath(new URL(`../peers/${file}`, import.meta.url))

@@ -9,6 +9,7 @@ export interface RunSettings {
   readonly grown: boolean
   /** The length of a turn of requests. */
   readonly seconds: number
+  /** Requests to each contender before the first turn. */
   readonly warmup: number
   /** Undefined: the connections of each job. */
   readonly connections: ReadonlyArray<number> | undefined

@@ -29,7 +29,7 @@ const namesOf = (all: ReadonlyArray<Named>): string => all.map(({ name }) => nam
 export const usage = `pnpm run bench [options]
   --rounds <n>         rounds of each job, and of each number of connections (4)
   --seconds <s>        length of a turn of requests (1.8)
-  --warmup <s>         before the first round, for each contender (2.5)
+  --warmup <n>         requests before the first round, to each contender (50000, two minutes at most)
   --connections <list> for all request jobs (each job's own: 1,64,256 for charges, 64 for payouts)
   --grown              charges are read among ten million of ten months, a million of them of the account, on tables partitioned
                        by quarters; for pix-payments alone
@@ -93,7 +93,7 @@ export const readOptions = (): Options => {
     quick,
     rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "4"))),
     seconds: positive("seconds", values.seconds ?? (quick ? "0.2" : "1.8")),
-    warmup: positive("warmup", values.warmup ?? (quick ? "0.1" : "2.5")),
+    warmup: Math.ceil(positive("warmup", values.warmup ?? (quick ? "100" : "50000"))),
     connections: values.connections?.split(",").map((text) => Math.ceil(positive("connections", text))),
     grown: values.grown,
     deliveries: Math.ceil(positive("deliveries", values.deliveries ?? (quick ? "400" : "10000"))),

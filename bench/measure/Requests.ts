@@ -24,6 +24,9 @@ export const loadGenerator = Effect.suspend(() =>
   spawnNode("the load generator", [fileURLToPath(new URL("../load/closedLoop.ts", import.meta.url))], {}, "ipc")
 )
 
+/** For a contender that answers a few hundred requests a second. */
+const MAX_WARMUP_SECONDS = 120
+
 export const measureRequests = Effect.fnUntraced(function* (
   job: LoadJob,
   contenders: ReadonlyArray<Contender>,
@@ -43,13 +46,22 @@ export const measureRequests = Effect.fnUntraced(function* (
     contender: (typeof started)[number],
     round: number,
     { connections, level }: Level,
-    seconds: number
+    seconds: number,
+    requests?: number
   ) {
     const { databaseUrl, prepared, running } = contender
     const endMeasurement = testbed.measureCpu(running.pid, [generator.pid, ...(running.auxiliaryPids ?? [])])
     const keyPrefix = keyPrefixOf(`${round}-${connections}`)
     const target = { port: running.port, apiKey: running.apiKey }
-    const command: LoadCommand = { job: job.name, target, prepared, keyPrefix, connections, seconds }
+    const command: LoadCommand = {
+      job: job.name,
+      target,
+      prepared,
+      keyPrefix,
+      connections,
+      seconds,
+      ...(requests && { requests })
+    }
     const source = running.loadGenerator ?? generator
     const result = yield* ask<LoadResult>("the load generator", source, command, seconds + 60)
     const settleSeconds = yield* settle(job, databaseUrl, settings)
@@ -75,9 +87,16 @@ export const measureRequests = Effect.fnUntraced(function* (
     } satisfies Turn & { readonly settleSeconds: number }
   })
 
+  // By requests, not by seconds: V8 has optimized a contender after some 35,000 of them, however fast it is.
   const warmupConnections = Math.min(64, Math.max(...levels.map(({ connections }) => connections)))
   const warmups = yield* Effect.forEach(started, (contender) =>
-    turn(contender, 0, { level: "", charges: contender.charges, connections: warmupConnections }, settings.warmup)
+    turn(
+      contender,
+      0,
+      { level: "", charges: contender.charges, connections: warmupConnections },
+      MAX_WARMUP_SECONDS,
+      settings.warmup
+    )
   )
   // Plans and autovacuum start from the tables as they are after the warm-up.
   yield* Effect.forEach(started, ({ databaseUrl }) =>

@@ -64,7 +64,7 @@ ${at}, with \`${command()}\`. The method is in the header of \`bench/main.ts\`.
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
 - Node ${versions.node}, PostgreSQL ${versions.postgres} (embedded, default settings except max_connections, durable commits), effect
   ${versions.effect}, fastify ${versions.fastify}, pg ${versions.pg}. Load generator, PostgreSQL and contender share the machine.
-- ${rounds} interleaved rounds. A turn of requests takes ${seconds} s, after ${warmup} s of warm-up. Rates and µs are medians of the
+- ${rounds} interleaved rounds. A turn of requests takes ${seconds} s, after ${warmup} requests of warm-up. Rates and µs are medians of the
   rounds, a ratio is the median (min..max) of the ratios within one round, and latencies are of all rounds.
   The run took ${minutesOf(figures)}.
 - µs is CPU time: of the contender's processes, and of PostgreSQL's.

@@ -98,7 +98,7 @@ const generate = async (command: LoadCommand): Promise<LoadResult> => {
   const cpu = process.cpuUsage()
   const end = performance.now() + command.seconds * 1000
   const drive = async (database: Client) => {
-    for (let now = performance.now(); now < end;) {
+    for (let now = performance.now(); now < end && count.answered < (command.requests ?? Number.POSITIVE_INFINITY);) {
       const startedAt = now
       const done = await iterate(database, number++)
       now = performance.now()

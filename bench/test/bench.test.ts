@@ -129,7 +129,7 @@ describe("bench", () => {
     ])
     for (const line of lines.slice(24)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
     expectRows(stdout, 11)
-    expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
+    expect(stdout).toMatch(/Look with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
   })
 
   it.concurrent("--grown reads charges of partitioned tables", async () => {

@@ -297,9 +297,14 @@ const ask = async (target: Target, headers: Record<string, string>, sent: unknow
 const read = async (target: Target, what: string) =>
   comparable(await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, { headers: { "x-api-key": target.apiKey } }))
 
-/** An answer without ids, instants and values derived from them, and without the receiver, which the lean peer lacks. */
+/**
+ * An answer without ids, instants and values derived from them, without the receiver, which the lean peer lacks, and without the
+ * message of an error, for which peers do no work.
+ */
 const comparable = async (answer: Response) => {
-  const text = JSON.stringify(await answer.json(), (key, value: unknown) => (key === "receiver" ? undefined : value))
+  const text = JSON.stringify(await answer.json(), (key, value: unknown) =>
+    key === "receiver" || key === "message" ? undefined : value
+  )
   return {
     status: answer.status,
     type: answer.headers.get("content-type")?.split(";")[0],
@@ -319,7 +324,7 @@ const comparable = async (answer: Response) => {
 const chargeRows = `
   SELECT c.status, c.amount, c.description, c.reference, c.customer_name, c.customer_document, c.webhook_url,
     c.webhook_secret IS NOT NULL AS has_secret, c.sequence, c.br_code IS NOT NULL AS has_br_code,
-    coalesce(to_json(c) -> 'receiver', (SELECT s.receiver FROM receivers s WHERE s.id = c.receiver_id))::text AS receiver,
+    coalesce(to_json(c) ->> 'receiver', (SELECT s.receiver::text FROM receivers s WHERE s.id = c.receiver_id)) AS receiver,
     to_jsonb(c) ->> 'recover_at' AS recover_at, c.idempotency_key,
     (SELECT array_agg(e.name || e.sequence || e.status ORDER BY e.name) FROM events e WHERE e.resource_id = c.id) AS events,
     (SELECT array_agg(d.event || d.url || d.destination ORDER BY d.event) FROM deliveries d WHERE d.resource_id = c.id)

@@ -1324,8 +1324,6 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
-        OR a.action = 'installation.confirm_outward'
-        AND o.role IN ('admin')
         OR a.action = 'exception.accept'
         AND o.role IN ('operator', 'admin')
       )
@@ -1385,20 +1383,74 @@ SELECT
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT coalesce(json_object_agg(n.id, n.name), '{}')
+    FROM
+      (
+        SELECT id, name
+        FROM accounts
+        WHERE
+          id = ANY (
+            ARRAY[a.account_id, a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'account_ids'), (a.before -> 'account_ids')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+        UNION ALL
+        SELECT id, name
+        FROM applications
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM operators
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM acquirer_connections
+        WHERE
+          id = ANY (
+            ARRAY[a.resource_id] || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'connection_id'), (a.before -> 'connection_id')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+      ) n
+  ) AS names,
+  ARRAY(
+    SELECT e.id
+    FROM approvals e
+    WHERE
+      e.intent = a.intent
+      AND e.id <> a.id
+      AND e.created_at > now() - interval '72 hours'
+      AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
+    ORDER BY e.id DESC
+    LIMIT 10
+  ) AS equal_requests
 FROM approvals a
 WHERE a.id = $1::uuid;
 
 -- operators/approvals/ApprovalStore.ts insertOne
 INSERT INTO
   approvals (
-    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, requested_by, status, expires_at,
-    created_at
+    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, intent, requested_by, status,
+    expires_at, created_at
   )
 VALUES
   (
     $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::text::json, $7::text::json, $8::text::json, $9::text, $10::text,
-    $11::uuid, 'pending', now() + interval '72 hours', to_timestamp($12::double precision / 1000)
+    $11::text, $12::uuid, 'pending', now() + interval '72 hours', to_timestamp($13::double precision / 1000)
   )
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
@@ -2328,15 +2380,15 @@ ORDER BY id;
 
 -- payments/disputes/DisputeStore.ts findOne
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE id = $1::uuid;
 
 -- payments/disputes/DisputeStore.ts findOneByExternalId
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
 
@@ -2347,11 +2399,28 @@ WHERE dispute_id = ANY ($1::uuid[]) AND state = 'ordered';
 
 -- payments/disputes/DisputeStore.ts lockAllOf
 SELECT
-  id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE charge_id = $1::uuid
 ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockAllOfException
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE exception_id = $1::uuid
+ORDER BY id DESC
+FOR UPDATE;
+
+-- payments/disputes/DisputeStore.ts lockOne
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE id = $1::uuid
 FOR UPDATE;
 
 -- payments/disputes/DisputeStore.ts putOne
@@ -2359,28 +2428,31 @@ WITH
   changed AS (
     INSERT INTO
       disputes (
-        id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-        defense_deadline_at, resolved_at, arrived_resolved, sequence
+        id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+        opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
       )
     SELECT
-      id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-      defense_deadline_at, resolved_at, arrived_resolved, sequence
+      id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+      opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
     FROM
       (
         SELECT
-          id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-          defense_deadline_at, resolved_at, arrived_resolved, sequence
+          id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+          opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::boolean[], $15::integer[]
+            $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::bigint[],
+            $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::boolean[], $16::integer[],
+            $17::bigint[], $18::text[]
           ) AS t (
-            id, charge_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-            defense_deadline_at, resolved_at, arrived_resolved, sequence
+            id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference,
+            opened_at, defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
           )
       ) AS d
     ON CONFLICT (id) DO UPDATE
-    SET status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence
+    SET
+      status = excluded.status, resolved_at = excluded.resolved_at, sequence = excluded.sequence,
+      external_id = excluded.external_id, returned = excluded.returned, return_id = excluded.return_id
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -2392,8 +2464,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
-            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
+            $19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::text[], $26::text[], $27::integer[],
+            $28::timestamptz[], $29::uuid[], $30::uuid[], $31::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2416,17 +2488,36 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/exceptions/ExceptionStore.ts findContradictions
+SELECT coalesce(payout_id, refund_id) AS id, provider_outcome AS outcome
+FROM acquirer_exceptions
+WHERE
+  coalesce(payout_id, refund_id) = ANY ($1::uuid[])
+  AND kind = 'contradictory_outcome'
+  AND (status = 'open' OR action IS NOT NULL);
+
 -- payments/exceptions/ExceptionStore.ts findOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
+
+-- payments/exceptions/ExceptionStore.ts lockContradictionOf
+SELECT
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
+FROM acquirer_exceptions
+WHERE coalesce(payout_id, refund_id) = $1::uuid AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+FOR UPDATE;
 
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2434,7 +2525,8 @@ FOR UPDATE;
 -- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
 ORDER BY id
@@ -2446,25 +2538,28 @@ WITH
     INSERT INTO
       acquirer_exceptions (
         id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-        received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+        received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+        resolved_by, resolved_at, created_at
       )
     SELECT
       id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-      received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+      received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+      resolved_by, resolved_at, created_at
     FROM
       (
         SELECT
           id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key,
-          payer::json AS payer, received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by,
-          resolved_at, created_at
+          payer::json AS payer, received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action,
+          reason, failure_reason, resolved_by, resolved_at, created_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::text[],
-            $18::text[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[]
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::uuid[],
+            $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::timestamptz[], $25::timestamptz[]
           ) AS t (
             id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-            received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+            received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+            resolved_by, resolved_at, created_at
           )
       ) AS e
     ON CONFLICT (id) DO UPDATE
@@ -2482,7 +2577,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3076,24 +3171,27 @@ RETURNING id;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
-SET processed_at = coalesce(p.processed_at, i.processed_at), due_at = now() + i.delay_ms * interval '1 millisecond'
+SET
+  processed_at = coalesce(p.processed_at, i.processed_at),
+  due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at
+  END
 FROM
   (
     SELECT *
     FROM
       (
-        SELECT id, processed_at, delay_ms
-        FROM unnest($1::uuid[], $2::timestamptz[], $3::float8[]) AS t (id, processed_at, delay_ms)
+        SELECT id, attempts, processed_at, delay_ms
+        FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::float8[]) AS t (id, attempts, processed_at, delay_ms)
       ) AS r
-    LIMIT $4::integer
+    LIMIT $5::integer
   ) AS i
-WHERE p.id = i.id AND p.id >= $5::uuid AND p.status || '' = 'processing';
+WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3119,18 +3217,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3143,8 +3242,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3172,7 +3271,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3206,7 +3305,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3232,18 +3331,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3256,8 +3356,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3285,7 +3385,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3319,7 +3419,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3345,18 +3445,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3369,8 +3470,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3398,7 +3499,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3429,14 +3530,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3449,7 +3550,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3475,18 +3576,19 @@ WITH
         SELECT *
         FROM
           (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts
             FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[], $7::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence, refused_attempts)
           ) AS r
-        LIMIT $7::integer
+        LIMIT $8::integer
       ) AS i
     WHERE
       p.id = i.id
-      AND p.id >= $8::uuid
+      AND p.id >= $9::uuid
       AND p.sequence = i.sequence - 1
       AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
       AND i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))
       AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING p.id
   ),
@@ -3499,8 +3601,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+            $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::uuid[], $21::uuid[], $22::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -3528,7 +3630,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3559,14 +3661,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($33::uuid[], $34::uuid[], $35::text[], $36::text[], $37::uuid[], $38::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -4249,40 +4351,52 @@ WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE charge_id = ANY ($1::uuid[])
 ORDER BY id;
 
 -- payments/refunds/RefundStore.ts findOne
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE id = $1::uuid;
 
 -- payments/refunds/RefundStore.ts putOne
 INSERT INTO
   refunds (
-    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-    created_at, completed_at
+    id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+    failure_reason, created_at, completed_at
   )
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-  created_at, completed_at
+  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+  failure_reason, created_at, completed_at
 FROM
   (
     SELECT
-      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-      created_at, completed_at
+      id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+      failure_reason, created_at, completed_at
     FROM
       unnest(
         $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
-        $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]
+        $11::uuid[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[]
       ) AS t (
-        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, provider_id, failure_reason,
-        created_at, completed_at
+        id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
+        failure_reason, created_at, completed_at
       )
   ) AS r
 ON CONFLICT (id) DO UPDATE
@@ -4364,48 +4478,61 @@ SET
   attempts = attempts + 1,
   due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
 WHERE id = ANY (ARRAY(SELECT id FROM due))
-RETURNING id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts;
+RETURNING
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
 
 -- providers/OrderStore.ts findOne
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  state, returned
 FROM acquirer_orders
 WHERE id = $1::uuid;
 
 -- providers/OrderStore.ts insertOne
 INSERT INTO
   acquirer_orders (
-    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state,
-    due_at, created_at
+    id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+    state, due_at, created_at
   )
 SELECT
-  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, 'ordered',
-  now() + $12::double precision * interval '1 millisecond', now()
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
+  'ordered', now() + $13::double precision * interval '1 millisecond', now()
 FROM
   (
-    SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+    SELECT
+      id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+      accepted_at
     FROM
       unnest(
         $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::bigint[], $10::bigint[],
-        $11::integer[]
-      ) AS t (id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts)
+        $11::integer[], $12::timestamptz[]
+      ) AS t (
+        id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts,
+        accepted_at
+      )
   ) AS o;
 
 -- providers/OrderStore.ts lockOpen
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts lockOpenOf
-SELECT id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts
+SELECT
+  id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at
 FROM acquirer_orders
 WHERE charge_id = $1::uuid AND state = 'ordered'
 FOR UPDATE;
 
 -- providers/OrderStore.ts postpone
 UPDATE acquirer_orders
-SET due_at = now() + $3::double precision * interval '1 millisecond'
-WHERE id = $1::uuid AND state = 'ordered' AND attempts = $2::integer;
+SET
+  accepted_at = coalesce(accepted_at, CASE WHEN $4::boolean THEN now() END),
+  due_at = CASE WHEN attempts = $2::integer THEN now() + $3::double precision * interval '1 millisecond' ELSE due_at
+  END
+WHERE id = $1::uuid AND state = 'ordered';
 
 -- providers/simulator/Simulator.ts acceptPayouts
 INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
@@ -4452,19 +4579,6 @@ FROM acquirer_connections
 WHERE id = $1::uuid
 ORDER BY id;
 
--- reports/Reconciliation.ts findOrdered
-SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
-FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
-WHERE k.digest = ANY ($1::uuid[]);
-
--- reports/Reconciliation.ts findRecorded
-SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
-FROM charge_settlements s
-WHERE
-  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
-  AND s.connection_id = $1::uuid
-  AND s.charge_id IS NOT NULL;
-
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes
@@ -4473,36 +4587,15 @@ WHERE
   AND external_id IS NOT NULL
   AND external_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e));
 
--- reports/ReportStore.ts findKnown
-SELECT 'key' AS kind, key AS name, NULL::bigint AS amount
-FROM notification_keys
-WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
-UNION ALL
-SELECT 'settlement', end_to_end_id, amount
-FROM charge_settlements
+-- reports/ReportStore.ts findEnded
+SELECT
+  CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END AS id, p.amount, p.provider_reference AS reference
+FROM payouts p
 WHERE
-  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
-  AND connection_id = $1::uuid
-  AND charge_id IS NOT NULL
-UNION ALL
-SELECT 'order', id::text, NULL
-FROM acquirer_orders
-WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
-UNION ALL
-SELECT 'payout', id::text, amount
-FROM payouts
-WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'processing';
-
--- reports/ReportStore.ts findPayoutsOfOrders
-SELECT digest, resource_id
-FROM idempotency_keys
-WHERE digest = ANY ($1::uuid[]);
-
--- reports/ReportStore.ts makeInquiriesDue
-UPDATE payouts
-SET due_at = now()
-WHERE
-  id IN (
+  p.id IN (
     SELECT resource_id
     FROM idempotency_keys
     WHERE digest = ANY ($2::uuid[])
@@ -4513,11 +4606,72 @@ WHERE
       provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
   )
+  AND p.connection_id = $1::uuid
+  AND p.status IN ('completed', 'failed');
+
+-- reports/ReportStore.ts findKnown
+SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome
+FROM notification_keys
+WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
+UNION ALL
+SELECT 'settlement', end_to_end_id, amount, NULL
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
   AND connection_id = $1::uuid
-  AND status || '' = 'processing'
-  AND processed_at IS NOT NULL
-  AND due_at > now()
-RETURNING id;
+  AND charge_id IS NOT NULL
+UNION ALL
+SELECT
+  'order', o.id::text, NULL,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed'
+    END
+  )
+FROM acquirer_orders o
+WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
+UNION ALL
+SELECT
+  'payout', o.id::text, NULL,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN status IN ('completed', 'failed') THEN status
+    END
+  )
+FROM payouts o
+WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid;
+
+-- reports/ReportStore.ts findPayoutsOfOrders
+SELECT digest, resource_id
+FROM idempotency_keys
+WHERE digest = ANY ($1::uuid[]);
+
+-- reports/ReportStore.ts makeInquiriesDue
+UPDATE payouts p
+SET due_at = now()
+WHERE
+  p.id IN (
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
+    UNION ALL
+    SELECT id
+    FROM payouts
+    WHERE
+      provider_reference IS NOT NULL
+      AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
+  )
+  AND p.connection_id = $1::uuid
+  AND p.status || '' = 'processing'
+  AND p.processed_at IS NOT NULL
+  AND p.due_at > now()
+RETURNING p.id;
 
 -- reports/SimulatorNotifications.ts findOrder
 SELECT s.order_id, s.end_to_end_id

@@ -338,7 +338,7 @@ const webhook = (resource: string, body: Schema.Constraint): Json => {
       operationId: `events.${resource}`,
       summary: `An event of a ${resource}`,
       description:
-        "Sent to the `webhook_url` of the resource (not for disputes) and to each registered endpoint that subscribes to the event. Deliveries may be repeated and are not ordered: ignore a delivery id that was already processed, and an event whose `sequence` is lower than one already processed of the same resource.",
+        "Sent to the `webhook_url` of the resource (not for disputes) and to each registered endpoint that subscribes to the event. Deliveries may be repeated and are not ordered. Skip an `id` that you have handled. Act on every other event, also on a late one: a late `charge.pix.paid` still says that the order is paid. Only what you store of the resource's state stays as it is where you have a higher `sequence` of it.",
       parameters: [
         header("X-Webhook-Event", "Full event name, as `event`."),
         header("X-Webhook-Resource", "First part of the name."),

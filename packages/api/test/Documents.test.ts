@@ -58,6 +58,37 @@ describe.each(documents)("$path", ({ path, text }) => {
   })
 })
 
+/** What the documents for those who change the code name besides files. */
+const forDevelopers = documents.filter(({ path }) =>
+  ["docs/architecture.md", "docs/recipes.md", "AGENTS.md"].includes(path)
+)
+
+const folders = new Set(
+  files.flatMap((path) =>
+    dirname(path)
+      .split("/")
+      .map((_part, index, parts) => `/${parts.slice(0, index + 1).join("/")}`)
+  )
+)
+
+const sources = files
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n")
+
+describe.each(forDevelopers)("$path", ({ text }) => {
+  it("names folders that exist", () => {
+    const named = all(text, /`([a-z][\w-]*(?:\/[a-z][\w-]*)+)\/?`/g)
+    const unknown = named.filter((name) => ![...folders].some((folder) => folder.endsWith(`/${name}`)))
+    assert.deepStrictEqual(unknown, [])
+  })
+
+  it("names definitions that exist", () => {
+    const unknown = all(text, /`([a-z]+[A-Z]\w*)`/g).filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))
+    assert.deepStrictEqual(unknown, [])
+  })
+})
+
 /** A file that a running service writes, and a function of Express. */
 const written = new Set(["demo.json", "express.json"])
 

@@ -87,7 +87,7 @@ const operatorContract = {
   events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
   exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
-  exceptionActions: ["POST /exceptions/{id}/resolve resolve"],
+  exceptionActions: ["POST /exceptions/{id}/resolve resolve", "POST /exceptions/{id}/refund refund"],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
@@ -154,7 +154,13 @@ describe("OperatorApi", () => {
     const keyed = operatorEndpoints.filter(({ headers }) => headers.includes("idempotency-key"))
     assert.deepStrictEqual(
       keyed.map(({ group, name }) => `${group}.${name}`),
-      ["chargeActions.refund", "checkoutCharges.create", "payoutActions.create", "exceptionActions.resolve"]
+      [
+        "chargeActions.refund",
+        "checkoutCharges.create",
+        "payoutActions.create",
+        "exceptionActions.resolve",
+        "exceptionActions.refund"
+      ]
     )
     const decode = Schema.decodeResult(Schema.Struct(optionalIdempotencyKey))
     const read = (headers: { readonly "idempotency-key"?: string }) =>

@@ -71,6 +71,8 @@ const cell = (name: string, value: unknown): string => {
   if (typeof value === "string" && name.endsWith("_at")) return value.replace("T", " ").replace(/\.\d+Z$/, "Z")
   if (typeof value === "string") return printable(value)
   if (isRow(value) && typeof value["name"] === "string") return printable(value["name"])
+  // A destination without a Pix key is a bank account.
+  if (isRow(value) && "pix_key" in value) return printable(String(value["pix_key"] ?? value["account"]))
   if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return printable(value.join(", "))
   return typeof value === "object" ? printable(JSON.stringify(value)) : String(value)
 }
@@ -111,8 +113,8 @@ const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
 
 /** A table with a column for each field, and with its names. Amounts are aligned to the right. */
 export const showTable = (rows: ReadonlyArray<Row>, indent = "", hasHeader = true): void => {
-  // The balance of an account is a part of its row.
-  const flat = rows.map((row) => (isRow(row["balance"]) ? { ...row["balance"], ...row } : row))
+  // The balance of an account and the summary of a request are parts of their rows.
+  const flat = rows.map((row) => ({ ...Object(row["balance"]), ...Object(row["summary"]), ...row }))
   const names = columnsOf(flat)
   const cells = flat.map((row) =>
     names.map((name) => {

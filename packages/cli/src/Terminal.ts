@@ -1,4 +1,5 @@
 /** The terminal: what is one, how wide it is, and text that may be written to it. */
+import { isRightToLeft, legible } from "@pix-payments/domain/Text"
 import * as Effect from "effect/Effect"
 
 /** Whether people read standard output. Tables and colour are for them. */
@@ -68,17 +69,23 @@ export const red = styled(31)
 export const green = styled(32)
 export const yellow = styled(33)
 
-/** Text of others without characters that command the terminal or change the order of the text around them. */
-export const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, " ")
+/**
+ * Text of others without characters that command the terminal, are invisible or change the order of the text around them.
+ * Letters that are written from right to left stay within their text.
+ */
+export const printable = (text: string): string => {
+  const plain = legible(text)
+  return isRightToLeft(plain) ? `\u2068${plain}\u2069` : plain
+}
 
 /** JSON with those characters escaped: `JSON.stringify` escapes only a part of them. */
 export const jsonOf = (value: unknown, indent?: number): string => escaped(JSON.stringify(value, undefined, indent))
 
 /** The text of JSON, or of its lines, with those characters escaped. It means the same. */
 export const escaped = (json: string): string =>
-  json.replaceAll(
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  json.replaceAll(/[\u007f-\u009f\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`
+    ).join("")
   )

@@ -4,7 +4,7 @@ import { makeApprovers, payoutAboveLimit } from "@pix-payments/server/test/Appro
 import { startDouble } from "@pix-payments/server/test/Bank"
 import { created } from "@pix-payments/server/test/ChargeRequests"
 import { connectTo } from "@pix-payments/server/test/Connections"
-import { operated } from "@pix-payments/server/test/Money"
+import { holding, operated } from "@pix-payments/server/test/Money"
 import { closedPort, eventually, loopback, receiver } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
@@ -144,7 +144,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     Effect.gen(function* () {
       const { applicationId, env } = yield* setup
       const { one, other } = yield* makeApprovers
-      const { payout } = yield* payoutAboveLimit()
+      const { accountId, payout } = yield* payoutAboveLimit()
+      const { name: accountName } = yield* operated<{ name: string }>("GET", `/accounts/${accountId}`)
       const by = (token: string, ...args: ReadonlyArray<string>) => pix(args, { env: { ...env, PIX_TOKEN: token } })
       const requested = yield* by(one.token, "payouts", "approve", payout.id, "--yes")
       assert.strictEqual(requested.code, 0, requested.err)
@@ -158,18 +159,31 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       )
       const asked = yield* by(other.token, "approvals", "approve", approval.id)
       assert.strictEqual(asked.code, 2)
-      assert.include(
-        asked.err,
-        `Approve payout.release of payout ${payout.id}, requested by admin: send R$ 10,00 (ten reais) to `
-      )
+      for (const line of [
+        "Approve: Release a payout\n",
+        "  amount: R$ 10,00 (ten reais)\n",
+        `  to: ${holding.pix_key}\n`,
+        `  payout: ${payout.id}\n`,
+        `  account: ${accountName} (${accountId})\n`,
+        "  balance after: R$ 990,00\n",
+        "  requested by: admin\n",
+        "Approve it?\n"
+      ]) {
+        assert.include(asked.err, line)
+      }
       const approved = yield* by(other.token, "approvals", "approve", approval.id, "--yes")
       assert.deepInclude(JSON.parse(approved.out), { status: "approved", result_id: payout.id })
 
-      const create = ["keys", "create", applicationId, "--name", "shop", "--scopes", "payout:read,payout:write"]
+      const create = ["keys", "create", applicationId, "--name", "shop's", "--scopes", "payout:read,payout:write"]
       const waiting = yield* by(one.token, ...create)
-      assert.include(waiting.err, "Then repeat this command")
-      yield* by(other.token, "approvals", "approve", JSON.parse(waiting.out).id, "--yes")
+      const command = `pix keys create ${applicationId} --name 'shop'\\''s' --scopes payout:read,payout:write`
+      assert.include(waiting.err, `Then this shows the secret, to you only and once: ${command}\n`)
+      const { id } = JSON.parse(waiting.out) as { id: string }
+      yield* by(other.token, "approvals", "approve", id, "--yes")
+      const shown = yield* by(one.token, "approvals", "get", id)
+      assert.strictEqual(shown.err, `Approved. Its requester shows the secret, once, with: ${command}\n`)
       assert.isString(JSON.parse((yield* by(one.token, ...create)).out).key)
+      assert.strictEqual((yield* by(one.token, "approvals", "get", id)).err, "")
     })
   )
 })

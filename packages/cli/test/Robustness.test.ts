@@ -140,7 +140,7 @@ describe("pix", () => {
     "CLI-7: text of others has no characters that command a terminal or turn its text around",
     () =>
       Effect.gen(function* () {
-        const name = "Ana \u001b[31m\u009b31m\u202eazuoS"
+        const name = "Ana \u001b[31m\u009b31m\u202eazuo\u200b\u00ad\u3164S\u{e0041}"
         const item = { id: ID, object: "account", name }
         const service = yield* replying((path) =>
           path.startsWith("/operator/v1/accounts")
@@ -168,7 +168,7 @@ describe("pix", () => {
             .map((line) => JSON.parse(line) as unknown)
         assert.deepStrictEqual(parsed(exported), parsed(entries))
         const { code, err } = yield* asking(service.port, "charges", "cancel", ID)
-        assert.deepStrictEqual([code, err], [5, "Ana  [31m 31m azuoS [INVALID_STATE]\n"])
+        assert.deepStrictEqual([code, err], [5, "Ana  [31m 31mazuoS [INVALID_STATE]\n"])
       }).pipe(Effect.scoped),
     WITHIN_MS
   )

@@ -154,13 +154,16 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 1500 } }), { excludeTes
           ]
           const run = (fixture: ReadonlyArray<unknown>) =>
             pix(["fixtures", "run", "-", "--account", accountId], { env, input: JSON.stringify({ steps: fixture }) })
+          const {
+            body: { name }
+          } = yield* operate<{ name: string }>("GET", `/operator/v1/accounts/${accountId}`)
           const { code, err, out } = yield* run(steps)
           assert.deepStrictEqual(
             [code, out, err],
             [
               2,
               "",
-              `Send R$ 12,34 (twelve reais and thirty-four centavos) from account ${accountId} to ana@example.com; then: ` +
+              `Send R$ 12,34 (twelve reais and thirty-four centavos) from account ${name} (${accountId}) to ana@example.com; then: ` +
                 "POST /charges/${charge.id}/refund with R$ 9,90 (nine reais and ninety centavos); then: " +
                 "POST /charges/${charge.id}/refund with an amount that an earlier step answers?\n" +
                 "Nobody can answer here: add --yes to do it.\n"

@@ -8,7 +8,8 @@
  * - Errors say what to do and contain neither secrets nor bodies.
  *
  * Deliveries may be repeated, even hours later, and are not ordered (DLV-6, DLV-10). A receiver must ignore an `id` that it
- * has handled, and answer 2xx once it has accepted the work. `./receiver` does both.
+ * has handled, and answer 2xx once it has accepted the work. `./receiver` does both. A late event is acted on as well: only a
+ * newer state that the receiver has stored stays (ADD-1).
  *
  * @module
  */

@@ -7,7 +7,7 @@ import { followRowKeys } from "./app/RowKeys.ts"
 import { may, session } from "./app/Session.ts"
 import { Shell } from "./app/Shell.tsx"
 import { CurrentPage } from "./Pages.tsx"
-import { SignIn } from "./pages/SignIn.tsx"
+import { LinkQuestion, SignIn } from "./pages/SignIn.tsx"
 import { language } from "./words/Words.ts"
 
 const App = () => {
@@ -17,6 +17,7 @@ const App = () => {
     case null:
       return <SignIn />
     default:
+      if (session.hasLink.value) return <LinkQuestion />
       return (
         <Shell>
           <CurrentPage />

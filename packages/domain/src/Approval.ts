@@ -30,6 +30,8 @@ export const ApprovalAction = Schema.Literals([
 export type ApprovalAction = typeof ApprovalAction.Type
 
 export interface ActionRules {
+  /** What it does, in a few words. */
+  readonly title: string
   /** The roles that may request it. */
   readonly requestedBy: ReadonlyArray<OperatorRole>
   /**
@@ -42,18 +44,26 @@ export interface ActionRules {
 const admins = ["admin"] as const
 
 export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
-  "payout.release": { requestedBy: ["operator", "admin"], doneWith: "approval" },
-  "payout.create": { requestedBy: ["operator", "admin"], doneWith: "approval" },
-  "key.create": { requestedBy: admins, doneWith: "repeat" },
-  "connection.create": { requestedBy: admins, doneWith: "approval" },
-  "connection.update": { requestedBy: admins, doneWith: "approval" },
-  "account.update": { requestedBy: admins, doneWith: "approval" },
-  "operator.create": { requestedBy: admins, doneWith: "approval" },
-  "operator.update": { requestedBy: admins, doneWith: "approval" },
-  "operator_token.create": { requestedBy: admins, doneWith: "repeat" },
-  "installation.update": { requestedBy: admins, doneWith: "approval" },
-  "installation.confirm_outward": { requestedBy: admins, doneWith: "approval" },
-  "exception.accept": { requestedBy: ["operator", "admin"], doneWith: "approval" }
+  "payout.release": { title: "Release a payout", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "payout.create": { title: "Create a payout", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "key.create": { title: "Create an API key", requestedBy: admins, doneWith: "repeat" },
+  "connection.create": { title: "Connect a provider", requestedBy: admins, doneWith: "approval" },
+  "connection.update": { title: "Change a connection", requestedBy: admins, doneWith: "approval" },
+  "account.update": { title: "Change an account", requestedBy: admins, doneWith: "approval" },
+  "operator.create": { title: "Add an operator", requestedBy: admins, doneWith: "approval" },
+  "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },
+  "operator_token.create": { title: "Create a token for an operator", requestedBy: admins, doneWith: "repeat" },
+  "installation.update": { title: "Change four eyes", requestedBy: admins, doneWith: "approval" },
+  "installation.confirm_outward": {
+    title: "Let a copied database call banks and receivers",
+    requestedBy: admins,
+    doneWith: "approval"
+  },
+  "exception.accept": {
+    title: "Accept an exception for another charge",
+    requestedBy: ["operator", "admin"],
+    doneWith: "approval"
+  }
 }
 
 /** The roles that approve and reject. */

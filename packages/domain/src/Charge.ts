@@ -74,7 +74,8 @@ export const Charge = Schema.Struct({
   failure_reason: Schema.NullOr(Schema.String),
   created_at: Instant,
   sequence: Schema.Int.annotate({
-    description: "Grows with each state change: drop an event that carries a lower one."
+    description:
+      "Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have."
   })
 }).annotate({ identifier: "Charge" })
 export type Charge = typeof Charge.Type
@@ -154,10 +155,17 @@ export const chargeStatusAt = (stored: ChargeStatus, expiresAtMs: number | null,
 
 /** An amount of at least `minimum` cents. Less is `AMOUNT_BELOW_MINIMUM`; anything that is no amount, `VALIDATION_ERROR`. */
 export function amountFrom(minimum: number) {
-  return Schema.Int.check(
-    Schema.isLessThanOrEqualTo(MAX_CENTS),
-    Schema.isGreaterThanOrEqualTo(minimum, failsWith("AMOUNT_BELOW_MINIMUM"))
-  ).annotate({ description: `Cents, ${minimum} to ${MAX_CENTS}.` })
+  const expected = "an integer number of cents, as 1990 for R$ 19,90"
+  return Schema.Number.annotate({ expected })
+    .check(
+      Schema.isInt({ expected }),
+      Schema.isLessThanOrEqualTo(MAX_CENTS),
+      Schema.isGreaterThanOrEqualTo(minimum, {
+        expected: `at least ${minimum} cents`,
+        ...failsWith("AMOUNT_BELOW_MINIMUM")
+      })
+    )
+    .annotate({ description: `Cents, ${minimum} to ${MAX_CENTS}.` })
 }
 
 /** `pix`. Any other string is `METHOD_NOT_SUPPORTED` (CHG-11). */

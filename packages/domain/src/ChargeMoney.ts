@@ -36,6 +36,30 @@ export const splitReturn = (amount: number, funds: ChargeFunds): ReversalParts =
   return { ...splitAccount(amount - blocked, funds), blocked }
 }
 
+/** The cents that a MED contests, of these or of all: at most what is left and no other MED contests. */
+export const contestedBy = (amount: number | undefined, funds: ChargeFunds, byOthers: number): number => {
+  const free = Math.max(0, leftOf(funds) - byOthers)
+  return amount === undefined || amount <= 0 ? free : Math.min(amount, free)
+}
+
+/** The cents that are blocked and that no other MED contests. */
+export const blockedBeyond = ({ blocked }: ChargeFunds, byOthers: number): number => Math.max(0, blocked - byOthers)
+
+/**
+ * Splits the money of a MED that is lost: first what is blocked for it. What others contest stays blocked as far as the account
+ * has other money; `released` is blocked for nobody any more.
+ */
+export const splitLoss = (
+  amount: number,
+  funds: ChargeFunds,
+  byOthers: number
+): ReversalParts & { readonly released: number } => {
+  const kept = Math.max(0, Math.min(byOthers, funds.blocked, inAccount(funds) + funds.blocked - amount))
+  const free = funds.blocked - kept
+  const blocked = Math.min(amount, free)
+  return { ...splitAccount(amount - blocked, funds), blocked, released: free - blocked }
+}
+
 /** Whether an operator may order the reversal: `available` of the account must not fall below zero (BAL-5). */
 export const isCovered = (parts: ReversalParts, available: number): boolean =>
   parts.available === 0 || parts.available <= available

@@ -51,3 +51,26 @@ export const disputeTransitions: ReadonlyArray<DisputeTransition> = [
 /** The transition of a report from a state, or `undefined` if it changes nothing. */
 export const disputeTransition = (report: DisputeReport, from: DisputeStatus): DisputeTransition | undefined =>
   disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))
+
+/**
+ * Which MED a return of `amount` cents is of: one that was lost before its return was reported, or one that is open. One of this
+ * amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers differ.
+ */
+export const medOfReturn = <Lost extends { readonly amount: number }, Open extends { readonly amount: number }>(
+  amount: number | undefined,
+  lost: ReadonlyArray<Lost>,
+  open: ReadonlyArray<Open>
+): { readonly lost?: Lost; readonly open?: Open } => {
+  const isMeant = (of: { readonly amount: number }) => of.amount === amount
+  const exact = lost.find(isMeant)
+  if (exact !== undefined) return { lost: exact }
+  const other = open.find(isMeant)
+  if (other !== undefined) return { open: other }
+  const largest = largestOf(lost)
+  if (largest !== undefined) return { lost: largest }
+  const contesting = largestOf(open)
+  return contesting === undefined ? {} : { open: contesting }
+}
+
+const largestOf = <A extends { readonly amount: number }>(all: ReadonlyArray<A>): A | undefined =>
+  all.toSorted((a, b) => b.amount - a.amount)[0]

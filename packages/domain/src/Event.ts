@@ -28,7 +28,10 @@ const envelopeOf = <D extends Schema.Constraint>(data: D) =>
     method: Schema.String,
     action: Schema.String,
     created_at: Instant,
-    sequence: Schema.Int.annotate({ description: "The resource's, after the change." }),
+    sequence: Schema.Int.annotate({
+      description:
+        "The resource's, after the change. A lower one is older: act on it, but keep a newer state that you have."
+    }),
     data
   })
 

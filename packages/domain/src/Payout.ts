@@ -13,7 +13,7 @@ import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
 import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"
-import { parsePixKey, PixKeyType } from "./PixKey.ts"
+import { parsePixKey, pixKeyForms, PixKeyType } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
 import { decoder, nullable, type Violation } from "./Request.ts"
 import { isPrintable, text } from "./Text.ts"
@@ -65,7 +65,8 @@ export const Payout = Schema.Struct({
   processed_at: Schema.NullOr(Instant),
   created_at: Instant,
   sequence: Schema.Int.annotate({
-    description: "Grows with each state change: drop an event that carries a lower one."
+    description:
+      "Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have."
   })
 }).annotate({ identifier: "Payout" })
 export type Payout = typeof Payout.Type
@@ -95,9 +96,9 @@ const pixKeyRule = (body: Readonly<Record<string, unknown>>): ReadonlyArray<Viol
     case "Valid":
       return []
     case "Malformed":
-      return [{ code: "VALIDATION_ERROR", path: ["pix_key"] }]
+      return [{ code: "VALIDATION_ERROR", path: ["pix_key"], expected: pixKeyForms[type] }]
     case "InvalidDocument":
-      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"] }]
+      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"], expected: `${pixKeyForms[type]} with right check digits` }]
   }
 }
 

@@ -10,10 +10,10 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
 /**
- * What a field contains. `fields` is an object whose fields are known by their names, `text` the text of somebody else,
- * which may quote any of them.
+ * What a field contains. `fields` is an object whose fields are known by their names, `change` the values `before` and
+ * `after` of the `field` that it names, `text` the text of somebody else, which may quote any of them.
  */
-export type PersonalKind = "document" | "email" | "phone" | "pix_key" | "fields" | "text"
+export type PersonalKind = "document" | "email" | "phone" | "pix_key" | "fields" | "change" | "text"
 
 /** The annotation of a field with personal data: `Schema.String.annotate(personal("document"))`. */
 export const personal = (kind: PersonalKind): { readonly personal: PersonalKind } => ({ personal: kind })
@@ -85,7 +85,7 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   current_account: "document"
 }
 
-const masks: Readonly<Record<Exclude<PersonalKind, "fields">, (text: string) => string>> = {
+const masks: Readonly<Record<Exclude<PersonalKind, "fields" | "change">, (text: string) => string>> = {
   document: maskDocument,
   email: maskEmail,
   phone: maskPhone,
@@ -93,18 +93,31 @@ const masks: Readonly<Record<Exclude<PersonalKind, "fields">, (text: string) => 
   text: maskText
 }
 
-const maskAs = (kind: PersonalKind): Mask =>
-  kind === "fields" ? maskFields : (value) => (typeof value === "string" ? masks[kind](value) : value)
+const maskAs = (kind: PersonalKind): Mask => {
+  if (kind === "fields") return maskFields
+  if (kind === "change") return maskChange
+  const mask: Mask = (value) => {
+    if (Array.isArray(value)) return value.map(mask)
+    return typeof value === "string" ? masks[kind](value) : maskFields(value)
+  }
+  return mask
+}
 
 const maskFields: Mask = (value) => {
   if (Array.isArray(value)) return value.map(maskFields)
   if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, field]) => {
-      const kind = namedFields[name]
-      return [name, kind === undefined ? maskFields(field) : maskAs(kind)(field)]
-    })
-  )
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, maskNamed(name, field)]))
+}
+
+const maskNamed = (name: string, value: unknown): unknown => {
+  const kind = namedFields[name]
+  return kind === undefined ? maskFields(value) : maskAs(kind)(value)
+}
+
+const maskChange: Mask = (value) => {
+  if (!isRecord(value)) return value
+  const { after, before, field } = value
+  return { ...value, before: maskNamed(String(field), before), after: maskNamed(String(field), after) }
 }
 
 const maskOfAst = (ast: SchemaAST.AST): Mask | undefined => {

@@ -21,6 +21,15 @@ export type ParsedPixKey =
   | { readonly _tag: "Malformed" }
   | { readonly _tag: "InvalidDocument" }
 
+/** What a key of each type is, for people. */
+export const pixKeyForms: Readonly<Record<PixKeyType, string>> = {
+  cpf: "a CPF, 11 digits with or without mask",
+  cnpj: "a CNPJ, 14 characters with or without mask",
+  email: "an e-mail address of at most 77 characters",
+  phone: "a phone number with its country, as +5511987654321",
+  random: "a random key, a UUID as 123e4567-e89b-42d3-a456-426614174000"
+}
+
 /** The key in its DICT form. */
 export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
   switch (type) {

@@ -3,7 +3,8 @@
  *
  * Guarantees
  * - Every bad field is found at once.
- * - The error is the first applicable code of `requestCodes`, with the paths as the caller wrote them.
+ * - The error is the first applicable code of `requestCodes`, with the paths as the caller wrote them, and a message that says
+ *   what each field must be. No message repeats text that the caller sent, which may be personal or a secret.
  * - The length of an array is checked before its elements, and `details` has at most 100 entries of 255 characters:
  *   refusing a large body is cheap.
  *
@@ -16,7 +17,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
-import { codeOf, type RequestCode, requestCodes } from "./ErrorCode.ts"
+import { codeOf, errorCodes, type RequestCode, requestCodes } from "./ErrorCode.ts"
 
 /** An optional field: `null` means the same as leaving it out (API-6). */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -24,14 +25,17 @@ export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optio
 /** An array of 1 to `maximum` elements. Its length is checked before its elements. */
 export const arrayUpTo = <S extends Schema.Constraint>(maximum: number, element: S) =>
   Schema.Array(element)
-    .annotate(countedBy(({ length }) => length <= maximum))
-    .check(Schema.isBetweenLength(1, maximum))
+    .annotate({ ...countedBy(({ length }) => length <= maximum), expected: `a list of 1 to ${maximum}` })
+    .check(Schema.isBetweenLength(1, maximum, { expected: `a list of 1 to ${maximum}` }))
 
 /** An array of 1 to `maximum` distinct elements, which are counted before they are decoded. The caller removes repeats. */
 export const distinctUpTo = <S extends Schema.Constraint>(maximum: number, element: S) =>
   Schema.Array(element)
-    .annotate(countedBy((sent) => sent.length <= MAX_WITH_REPEATS && new Set(sent).size <= maximum))
-    .check(Schema.isMinLength(1))
+    .annotate({
+      ...countedBy((sent) => sent.length <= MAX_WITH_REPEATS && new Set(sent).size <= maximum),
+      expected: `a list of 1 to ${maximum}`
+    })
+    .check(Schema.isMinLength(1, { expected: `a list of 1 to ${maximum}` }))
 
 const MAX_WITH_REPEATS = 1000
 
@@ -44,6 +48,8 @@ const countedBy = (count: Count): { readonly count: Count } => ({ count })
 export interface Violation {
   readonly code: RequestCode
   readonly path: ReadonlyArray<PropertyKey>
+  /** What it must be: "an integer". Absent: it is missing. */
+  readonly expected?: string
 }
 
 /** Why a request is refused: the code, and the fields that it concerns. */
@@ -76,7 +82,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
 
   return (body) => {
     if (body instanceof UnreadableBody) return Result.fail(body.refusal)
-    if (!isRecord(body)) return Result.fail({ code: "VALIDATION_ERROR", details: undefined })
+    if (!isRecord(body)) return Result.fail(noObject(body))
     const readable = withoutLongArrays(body, counts)
     const decoded = decodeFirst(readable)
     const broken = rules === undefined ? [] : rules(body)
@@ -86,6 +92,15 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
     return Result.fail(refusalOf([...found, ...broken], body))
   }
 }
+
+const noObject = (body: unknown): Refusal => ({
+  code: "VALIDATION_ERROR",
+  details: undefined,
+  message:
+    body === undefined
+      ? "The request body is empty. It must be a JSON object."
+      : `The request body must be a JSON object${got(body)}.`
+})
 
 /** The body with each array that is too long replaced by a value that fails to decode. */
 const withoutLongArrays = (
@@ -110,13 +125,46 @@ const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [
 
 /** The first code that applies, with its fields. */
 export const refusalOf = (violations: ReadonlyArray<Violation>, body: unknown): Refusal => {
-  const code = requestCodes.find((candidate) => violations.some((violation) => violation.code === candidate))
+  const code =
+    requestCodes.find((candidate) => violations.some((violation) => violation.code === candidate)) ?? "VALIDATION_ERROR"
   const listed = violations.filter((violation) => violation.code === code)
   // END-2: unknown event names are listed themselves.
   const details = listed.map(({ path }) =>
-    code === "INVALID_WEBHOOK_EVENT" ? cut(String(valueAt(body, path))) : path.map(String).join(".")
+    code === "INVALID_WEBHOOK_EVENT" ? cut(String(valueAt(body, path))) : pathOf(path)
   )
-  return { code: code ?? "VALIDATION_ERROR", details: [...new Set(details)].slice(0, MAX_DETAILS) }
+  return {
+    code,
+    details: [...new Set(details)].slice(0, MAX_DETAILS),
+    message: messageOf(code, listed, body)
+  }
+}
+
+/** The code's own message, and what each of the first fields must be. */
+const messageOf = (code: RequestCode, listed: ReadonlyArray<Violation>, body: unknown): string => {
+  const reasons = new Set(
+    listed
+      .slice(0, MAX_REASONS)
+      .map(({ expected, path }) =>
+        expected === undefined
+          ? `${pathOf(path)} is required`
+          : `${pathOf(path)} must be ${expected}${got(valueAt(body, path))}`
+      )
+  )
+  const others = listed.length - MAX_REASONS
+  const last = others > 0 ? [`and ${others} more`] : []
+  return `${errorCodes[code].message} ${[...reasons, ...last].join("; ")}.`
+}
+
+const MAX_REASONS = 8
+
+const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
+
+/** What was sent, without its text. */
+const got = (value: unknown): string => {
+  if (value === undefined) return ""
+  if (value === null || typeof value === "number" || typeof value === "boolean") return `, got ${value}`
+  if (typeof value === "string") return `, got text of ${value.length} characters`
+  return Array.isArray(value) ? `, got a list of ${value.length}` : ", got an object"
 }
 
 /** The maximum number of entries in `details` (ERR-4). */
@@ -136,30 +184,64 @@ export const violationsOf = (cause: Cause.Cause<Schema.SchemaError>, body: unkno
 const leaves = (
   issue: SchemaIssue.Issue,
   path: ReadonlyArray<PropertyKey>,
-  code: RequestCode | undefined,
+  filter: SchemaIssue.Filter | undefined,
   body: unknown
 ): ReadonlyArray<Violation> => {
   switch (issue._tag) {
     case "Pointer":
-      return leaves(issue.issue, [...path, ...issue.path], code, body)
+      return leaves(issue.issue, [...path, ...issue.path], filter, body)
     case "Encoding":
-      return leaves(issue.issue, path, code, body)
+      return leaves(issue.issue, path, filter, body)
     case "Filter":
-      return leaves(issue.issue, path, codeOf(issue.filter.annotations), body)
+      return leaves(issue.issue, path, issue, body)
     case "Composite":
-      return issue.issues.flatMap((inner) => leaves(inner, path, code, body))
+      return issue.issues.flatMap((inner) => leaves(inner, path, filter, body))
     case "AnyOf":
       return issue.issues.length > 0
-        ? issue.issues.flatMap((inner) => leaves(inner, path, code, body))
-        : [{ code: "VALIDATION_ERROR", path }]
+        ? issue.issues.flatMap((inner) => leaves(inner, path, filter, body))
+        : [violation(issue, path, filter)]
     case "MissingKey":
       return missing(path, issue.annotations)
     case "InvalidType":
-      return valueAt(body, path) === null
-        ? missing(path, issue.ast.annotations)
-        : [{ code: code ?? "VALIDATION_ERROR", path }]
+      return valueAt(body, path) === null ? missing(path, issue.ast.annotations) : [violation(issue, path, filter)]
     default:
-      return [{ code: code ?? "VALIDATION_ERROR", path }]
+      return [violation(issue, path, filter)]
+  }
+}
+
+const violation = (
+  issue: SchemaIssue.Issue,
+  path: ReadonlyArray<PropertyKey>,
+  filter: SchemaIssue.Filter | undefined
+): Violation => ({
+  code: codeOf(filter?.filter.annotations),
+  path,
+  expected: filter?.filter.annotations?.expected ?? ("ast" in issue ? wordsOf(issue.ast) : "another value")
+})
+
+/** What a value of a schema is, in words: its annotation `expected`, or its type. */
+const wordsOf = (ast: SchemaAST.AST): string => {
+  const expected = ast.annotations?.["expected"]
+  if (typeof expected === "string") return expected
+  switch (ast._tag) {
+    case "String":
+      return "text"
+    case "Number":
+      return "a number"
+    case "Boolean":
+      return "true or false"
+    case "Null":
+      return "null"
+    case "Literal":
+      return String(ast.literal)
+    case "Arrays":
+      return "a list"
+    case "Objects":
+      return "an object"
+    case "Union":
+      return ast.types.map(wordsOf).join(" or ")
+    default:
+      return "another value"
   }
 }
 
@@ -169,9 +251,8 @@ const missing = (
   annotations: { readonly [key: string]: unknown } | undefined
 ): ReadonlyArray<Violation> => {
   const fields = annotations?.["requiredFields"]
-  return Array.isArray(fields)
-    ? fields.map((field: string) => ({ code: "VALIDATION_ERROR", path: [...path, field] }))
-    : [{ code: "VALIDATION_ERROR", path }]
+  const paths = Array.isArray(fields) ? fields.map((field: string) => [...path, field]) : [path]
+  return paths.map((each) => ({ code: "VALIDATION_ERROR", path: each }))
 }
 
 const valueAt = (body: unknown, path: ReadonlyArray<PropertyKey>): unknown =>

@@ -1,12 +1,14 @@
 /**
- * Text in requests: API-10.
+ * Text in requests (API-10), and text of others as a person may judge it (OPR-241).
  */
 import * as Schema from "effect/Schema"
 
 /** A string of `minimum` to `maximum` code points without control characters. */
 export const text = (minimum: number, maximum: number) =>
-  Schema.String.check(
-    minimum > 0 ? Schema.isBetweenCodePoints(minimum, maximum) : Schema.isMaxCodePoints(maximum),
+  Schema.String.annotate({ expected: "text" }).check(
+    minimum > 0
+      ? Schema.isBetweenCodePoints(minimum, maximum, { expected: `text of ${minimum} to ${maximum} characters` })
+      : Schema.isMaxCodePoints(maximum, { expected: `text of at most ${maximum} characters` }),
     printable
   )
 
@@ -17,3 +19,17 @@ export const isPrintable = (value: string): boolean => !control.test(value) && v
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
 const printable = Schema.makeFilter(isPrintable, { expected: "text without control characters" })
+
+/**
+ * The text as it can be judged: without characters that are invisible or that reorder what is around them. A control
+ * character and the end of a line become a space.
+ */
+export const legible = (value: string): string => value.replace(breaks, " ").replace(invisible, "")
+
+const breaks = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+const invisible = /[\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+
+/** True for text with letters that are written from right to left, which move the figures around them. */
+export const isRightToLeft = (value: string): boolean => rightToLeft.test(value)
+
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u

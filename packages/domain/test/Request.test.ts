@@ -2,7 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { failsWith } from "../src/ErrorCode.ts"
-import { arrayUpTo, decoder, distinctUpTo, refusalOf } from "../src/Request.ts"
+import { decodeCreateCharge } from "../src/Charge.ts"
+import { decodeCreatePayout } from "../src/Payout.ts"
+import { arrayUpTo, decoder, distinctUpTo, type Refusal, refusalOf } from "../src/Request.ts"
+import { decodeCreateWebhookEndpoint } from "../src/WebhookEndpoint.ts"
 
 /** A decoder of `{ name, list }` that counts how many elements of the list it reads. */
 const counting = (list: (element: Schema.String) => Schema.ConstraintDecoder<unknown>) => {
@@ -16,8 +19,11 @@ const counting = (list: (element: Schema.String) => Schema.ConstraintDecoder<unk
   return { read, decode: decoder(Schema.Struct({ name: Schema.String, list: list(element) })) }
 }
 
-const refusal = (decoded: Result.Result<unknown, unknown>): unknown =>
-  Result.isFailure(decoded) ? decoded.failure : "accepted"
+const refusal = (decoded: Result.Result<unknown, Refusal>): unknown => {
+  if (Result.isSuccess(decoded)) return "accepted"
+  const { message: _message, ...refused } = decoded.failure
+  return refused
+}
 
 const distinct = (count: number) => Array.from({ length: count }, (_, index) => `known ${index}`)
 
@@ -91,5 +97,72 @@ describe("`details`", () => {
       code: "INVALID_WEBHOOK_EVENT",
       details: ["🍕".repeat(127) + "\ufffd", "x".repeat(255)]
     })
+  })
+})
+
+describe("ERR-3: `message`", () => {
+  const messageOf = (decoded: Result.Result<unknown, Refusal>): string | undefined =>
+    Result.isFailure(decoded) ? decoded.failure.message : "accepted"
+
+  const customer = { name: "Ana", email: "ana@example.com", document: "52998224725" }
+
+  it.each([
+    [
+      { amount: 19.9, customer },
+      "The request is invalid. amount must be an integer number of cents, as 1990 for R$ 19,90, got 19.9."
+    ],
+    [
+      { amount: "1990", customer },
+      "The request is invalid. amount must be an integer number of cents, as 1990 for R$ 19,90, got text of 4 characters."
+    ],
+    [
+      { amount: 50, customer },
+      "The amount is below the minimum of this operation. amount must be at least 100 cents, got 50."
+    ],
+    [
+      { amount: 1000, customer: { ...customer, document: "52998224726" } },
+      "The CPF or CNPJ is invalid. customer.document must be a CPF or CNPJ, got text of 11 characters."
+    ],
+    [
+      { amount: 1000 },
+      "The request is invalid. customer.name is required; customer.email is required; customer.document is required."
+    ],
+    [
+      { amount: 1000, customer, expires_in: 59, reference: {} },
+      "The request is invalid. reference must be text or null, got an object; expires_in must be a value between 60 and 604800, got 59."
+    ],
+    [[], "The request body must be a JSON object, got a list of 0."],
+    [undefined, "The request body is empty. It must be a JSON object."]
+  ])("of a charge: %j", (body, message) => {
+    assert.strictEqual(messageOf(decodeCreateCharge(body)), message)
+  })
+
+  it("of a payout names the form of its key", () => {
+    const body = { amount: 1000, pix_key_type: "phone", pix_key: "11987654321" }
+    assert.strictEqual(
+      messageOf(decodeCreatePayout(body)),
+      "The request is invalid. pix_key must be a phone number with its country, as +5511987654321, got text of 11 characters."
+    )
+    assert.strictEqual(
+      messageOf(decodeCreatePayout({ ...body, pix_key_type: "evp" })),
+      "The request is invalid. pix_key_type must be cpf or cnpj or email or phone or random, got text of 3 characters."
+    )
+  })
+
+  it("repeats no text that was sent", () => {
+    const secret = "p4ss"
+    const message = messageOf(
+      decodeCreateWebhookEndpoint({ url: secret, events: [secret], description: secret, secret })
+    )
+    assert.notInclude(message, secret)
+    assert.include(message, "secret must be text of 8 to 255 characters, got text of 4 characters")
+  })
+
+  it("names eight fields at most", () => {
+    const violations = Array.from({ length: 130_900 }, (_, index) => ({
+      code: "VALIDATION_ERROR" as const,
+      path: ["list", index]
+    }))
+    assert.match(refusalOf(violations, {}).message ?? "", /^.{0,300}list\.7 is required; and 130892 more\.$/)
   })
 })

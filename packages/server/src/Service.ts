@@ -8,11 +8,16 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
+import { AcceptedMoney } from "./payments/exceptions/AcceptedMoney.ts"
+import { Acceptance } from "./payments/exceptions/Acceptance.ts"
 import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
 import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
+import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
+import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
@@ -174,10 +179,10 @@ export const deciders = Layer.mergeAll(
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(ExceptionResolution.layer),
+  Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
+  Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
-  Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -188,7 +193,10 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(ExceptionDisputes.layer),
+  Layer.provideMerge(AcceptedMoney.layer),
+  Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 

@@ -4,7 +4,6 @@ import { Cents } from "@pix-payments/domain/Cents"
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
-import { PayoutMethod } from "@pix-payments/domain/Payout"
 import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
@@ -29,24 +28,46 @@ import { OperatorRecipient } from "./Recipient.ts"
 
 const SomeFields = Schema.Record(Schema.String, Schema.Unknown).annotate(personal("fields"))
 
-/** The payout that a request is about. */
-const ApprovalPayout = Schema.Struct({
-  id: Schema.NullOr(Id).annotateKey({ description: "Null before a requested payout is created." }),
-  method: open(PayoutMethod),
-  amount: Cents.annotate({ description: "Cents, without the fee." }),
-  fee: Cents,
-  currency: Schema.Literal("BRL"),
-  description: Schema.NullOr(Schema.String),
-  reference: Schema.NullOr(Schema.String),
-  recipient: OperatorRecipient,
-  duplicate_of: Schema.NullOr(Id).annotateKey({
-    description: "An earlier payout with the same recipient and amount, as it was found when this one was requested."
+const { name: _, ...destination } = OperatorRecipient.fields
+
+const Change = Schema.Struct({
+  field: Schema.String,
+  before: Schema.Unknown,
+  after: Schema.Unknown.annotateKey({ description: "What is known by an id is `{id, name}`." })
+}).annotate({ identifier: "ApprovalChange", ...personal("change") })
+
+/** What a person decides about (OPR-240). Its texts have no invisible or reordering characters. */
+const ApprovalSummary = Schema.Struct({
+  title: Schema.String.annotateKey({ description: "What the action does." }),
+  resource: Schema.NullOr(
+    Schema.Struct({
+      object: Schema.String,
+      id: Id,
+      name: Schema.NullOr(Schema.String).annotateKey({ description: "Of a payout its reference." })
+    })
+  ),
+  account: Schema.NullOr(Schema.Struct({ id: Id, name: Schema.String })),
+  destination: Schema.NullOr(Schema.Struct(destination)).annotateKey({
+    description: "Where the money of a payout goes: its Pix key or bank account."
   }),
+  unverified_name: Schema.NullOr(Schema.String).annotateKey({
+    description: "The recipient's name as the caller wrote it. Nobody has verified it."
+  }),
+  amount: Schema.NullOr(Cents).annotateKey({ description: "Cents, without the fee." }),
+  fee: Schema.NullOr(Cents),
   balance_before: Schema.NullOr(Schema.Int).annotateKey({
-    description: "Cents of `available` now, without this payout; null after the decision."
+    description: "Cents of the account's `available` now; null after the decision, and where no money moves."
   }),
-  balance_after: Schema.NullOr(Schema.Int).annotateKey({ description: "Cents of `available` with this payout." })
-}).annotate({ identifier: "ApprovalPayout" })
+  balance_after: Schema.NullOr(Schema.Int).annotateKey({
+    description: "The same once it is approved. The amount of a payout that exists has left `available` already."
+  }),
+  duplicates: Schema.Array(Schema.Struct({ object: Schema.Literals(["payout", "approval"]), id: Id })).annotateKey({
+    description:
+      "Payouts with the same recipient and amount, as they were found when this one was requested, and requests for such payouts of the last 72 hours."
+  }),
+  changes: Schema.Array(Change).annotateKey({ description: "Each field that it sets or changes." })
+}).annotate({ identifier: "ApprovalSummary" })
+export type ApprovalSummary = typeof ApprovalSummary.Type
 
 const Who = Schema.Struct({
   id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
@@ -65,7 +86,7 @@ export const Approval = Schema.Struct({
   account_id: Schema.NullOr(Id),
   request: SomeFields.annotateKey({ description: "What was asked, without secrets." }),
   before: Schema.NullOr(SomeFields).annotateKey({ description: "The values that it replaces." }),
-  payout: Schema.NullOr(ApprovalPayout),
+  summary: ApprovalSummary,
   requested_by: Who,
   decided_by: Schema.NullOr(Who),
   reason: Schema.NullOr(Schema.String).annotateKey({

@@ -22,6 +22,8 @@ export type MessageAuthor = typeof MessageAuthor.Type
 /** A dispute with its messages, oldest first. The defense is a message of the operator. */
 export const OperatorDispute = Schema.Struct({
   ...Dispute.fields,
+  charge_id: Schema.NullOr(Id).annotateKey({ description: "Null: the dispute is of an exception." }),
+  exception_id: Schema.NullOr(Id).annotateKey({ description: "Of money that an account accepted." }),
   account_id: Id,
   messages: Schema.Array(Schema.Struct({ author: open(MessageAuthor), text: Schema.String, at: Instant })),
   defense_in_progress: Schema.Boolean.annotateKey({

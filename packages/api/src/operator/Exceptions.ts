@@ -1,6 +1,12 @@
 /** Money, and claims on money, that fit no charge, and how operators resolve them: OPR-80 to OPR-89. */
-import { ExceptionAction, ExceptionKind, ExceptionStatus } from "@pix-payments/domain/AcquirerException"
+import {
+  ExceptionAction,
+  ExceptionKind,
+  ExceptionStatus,
+  ProviderOutcome
+} from "@pix-payments/domain/AcquirerException"
 import { Cents } from "@pix-payments/domain/Cents"
+import { amountFrom } from "@pix-payments/domain/Charge"
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
@@ -12,7 +18,14 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import {
+  AmountBelowMinimum,
+  IdempotencyKeyReused,
+  InsufficientBalance,
+  InvalidState,
+  NotFound,
+  ValidationError
+} from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
@@ -28,7 +41,8 @@ export const AcquirerException = Schema.Struct({
   amount: Cents.annotate({ description: "Cents that arrived, were returned or are disputed." }),
   expected_amount: Schema.NullOr(Cents).annotateKey({ description: "Cents that the charge asks for." }),
   unallocated: Schema.Int.annotate({
-    description: "Cents of it in the connection's `unallocated`. Below zero for a return of money that is not there."
+    description:
+      "Cents of it in the connection's `unallocated`. Below zero for a return of money that is not there, and where the bank sent what the books have as failed."
   }),
   currency: Schema.Literal("BRL"),
   end_to_end_id: Schema.NullOr(Schema.String),
@@ -49,12 +63,19 @@ export const AcquirerException = Schema.Struct({
   occurred_at: Instant,
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
+  payout_id: Schema.NullOr(Id).annotateKey({ description: "The payout whose outcome it contradicts." }),
+  refund_id: Schema.NullOr(Id).annotateKey({
+    description: "The refund whose outcome it contradicts, or the order of an exception's return."
+  }),
+  provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
+    description: "Of a `contradictory_outcome`: what the provider says."
+  }),
   action: Schema.NullOr(open(ExceptionAction)).annotateKey({
     description: "How it was resolved. `return` of an open exception: the provider is asked."
   }),
   reason: Schema.NullOr(Schema.String),
   failure_reason: Schema.NullOr(Schema.String).annotateKey({
-    description: "Why the last return failed, or why it cannot be read."
+    description: "Why the last return failed, why it cannot be read, or why the provider says that it failed."
   }),
   resolved_by: Schema.NullOr(Schema.String).annotateKey({
     description: "An operator, `rule`, `provider` (it returned the money) or `payment` (it arrived after its return)."
@@ -70,11 +91,22 @@ export const ResolveException = Schema.Struct({
   charge_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })).annotateKey({
     description: "Of `accept`: the charge that the money is for. By default the one that the payment names."
   }),
+  account_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })).annotateKey({
+    description: "Of `accept`: the account that gets the money, instead of a charge. No charge changes its state."
+  }),
   reason: nullable(text(1, 1000)).annotateKey({ description: "Required to dismiss." })
 }).annotate({ identifier: "ResolveException" })
 export type ResolveException = typeof ResolveException.Type
 
 export const decodeResolveException = decoder(ResolveException)
+
+/** The body of `POST /exceptions/{id}/refund`. Absent: all that the account has and no dispute has blocked. */
+export const RefundException = Schema.Struct({
+  amount: nullable(amountFrom(1))
+}).annotate({ identifier: "RefundException" })
+export type RefundException = typeof RefundException.Type
+
+export const decodeRefundException = decoder(RefundException)
 
 export const exceptionsQuery = {
   ...listQuery,
@@ -113,7 +145,20 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
       .annotate(
         OpenApi.Description,
-        "`accept` credits the account's `available`; for another charge than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
+        "`accept` credits the account's `available`, or debits it where `unallocated` is below zero; for another charge or account than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
+      ),
+    HttpApiEndpoint.post("refund", "/:id/refund", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: RefundException,
+      success: AcquirerException,
+      error: [NotFound, ValidationError, AmountBelowMinimum, InvalidState, InsufficientBalance, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Refund an accepted exception")
+      .annotate(
+        OpenApi.Description,
+        "Returns money that an account accepted to its payer, from that account. The exception stays `resolved`; where the return fails, the money is back and `failure_reason` says why."
       )
   )
   .prefix("/operator/v1/exceptions")

@@ -1,4 +1,5 @@
 /** Payouts of every account and origin, and decisions about them: OPR-23 to OPR-25. */
+import { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import {
@@ -47,7 +48,10 @@ export const OperatorPayout = Schema.Struct({
   account_id: Id,
   application_id: Schema.NullOr(Id).annotateKey({ description: "Null if an operator requested the payout." }),
   origin: open(PayoutOrigin),
-  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout with the same recipient and amount." })
+  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout with the same recipient and amount." }),
+  provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
+    description: "What the provider says, where it contradicts `status`."
+  })
 }).annotate({ identifier: "OperatorPayout" })
 export type OperatorPayout = typeof OperatorPayout.Type
 
@@ -79,7 +83,7 @@ const pixKeyRule = ({ pix_key, pix_key_type }: Readonly<Record<string, unknown>>
   const tried = decodeCreatePayout({ amount: MINIMUM_PAYOUT_CENTS, pix_key, pix_key_type })
   if (Result.isSuccess(tried)) return []
   const { code, details = [] } = tried.failure
-  return details.map((field) => ({ code, path: [field] }))
+  return details.map((field) => ({ code, path: [field], expected: "a Pix key of its type" }))
 }
 
 const decodeDashboardPix = decoder(CreateDashboardPix, pixKeyRule)

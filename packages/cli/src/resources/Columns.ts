@@ -3,7 +3,7 @@ export const columns: Readonly<Record<string, ReadonlyArray<string>>> = {
   account: ["id", "name", "status", "onboarding_status", "available", "pending", "payouts_paused", "created_at"],
   api_key: ["id", "name", "prefix", "scopes", "revoked_at", "last_used_at", "created_at"],
   application: ["id", "name", "active", "created_at"],
-  approval: ["id", "status", "action", "requested_by", "decided_by", "expires_at", "created_at"],
+  approval: ["id", "status", "title", "amount", "destination", "account", "requested_by", "created_at"],
   audit_entry: ["created_at", "operator", "action", "resource_id", "via", "address"],
   charge: ["id", "status", "amount", "method", "origin", "reference", "created_at"],
   connection: ["id", "name", "profile", "state", "pix_key", "paused", "certificate_expires_at"],

@@ -9,6 +9,7 @@ const chosen: Readonly<Record<string, string>> = {
   "chargeActions.refund": `pix charges refund ${EXAMPLE_ID} --amount 1990 --yes`,
   "payoutActions.create": `pix payouts create ${EXAMPLE_ID} --amount 5000 --pix-key-type email --pix-key ana@example.com`,
   "exceptionActions.resolve": `pix exceptions resolve ${EXAMPLE_ID} --action return`,
+  "exceptionActions.refund": `pix exceptions refund ${EXAMPLE_ID} --amount 1990`,
   "connectionActions.create":
     "pix connections create --name Efi --kind api-pix --provider-profile efi --pix-key pix@example.com --data credentials.json",
   "connectionActions.update": `pix connections update ${EXAMPLE_ID} --paused`,

@@ -1,9 +1,11 @@
 /** Questions before money moves, with the amount in words, and before many deliveries are sent, with their number. CLI-8. */
+import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import type { Resent } from "@pix-payments/api/operator/Deliveries"
 import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
+import type { OperatorRecipient } from "@pix-payments/api/operator/Recipient"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/cli/Prompt"
 import { type Failure, usage } from "../Failure.ts"
@@ -15,7 +17,10 @@ import { canAsk, printable } from "../Terminal.ts"
 export const confirm = Effect.fnUntraced(function* (question: string, isSure: boolean) {
   if (isSure) return
   if (!canAsk()) return yield* usage(`${question}\nNobody can answer here: add --yes to do it.`)
-  const isYes = yield* Prompt.run(Prompt.Confirm({ message: question, initial: false }))
+  // The prompt is the last line. What it asks about stands above it.
+  const lines = question.split("\n")
+  for (const line of lines.slice(0, -1)) process.stderr.write(`${line}\n`)
+  const isYes = yield* Prompt.run(Prompt.Confirm({ message: lines.at(-1) ?? "", initial: false }))
   if (!isYes) return yield* usage("Nothing was done.")
 })
 
@@ -45,8 +50,21 @@ type Question = (asked: Asked) => Effect.Effect<string | void, Failure>
 const stored = <A>({ id, service }: Asked, operation: string): Effect.Effect<A, Failure> =>
   Effect.map(call(service, operation, { params: { id } }), ({ body }) => body as A)
 
-const recipientOf = ({ recipient }: Pick<OperatorPayout, "recipient">): string =>
-  printable(`${recipient.name ?? "somebody"} (${recipient.pix_key ?? `bank ${recipient.bank}, ${recipient.account}`})`)
+/** The Pix key or bank account, and beside it the name that the caller wrote. */
+const destinationOf = (
+  { account, bank, branch, pix_key: key }: Omit<OperatorRecipient, "name">,
+  name: string | null
+): string => {
+  const to = key ?? `bank ${bank}, branch ${branch}, account ${account}`
+  return `${printable(to)}${name === null ? "" : ` (name not verified: ${printable(name)})`}`
+}
+
+/** The name of an account, and its id. The call that follows says why an account cannot be read. */
+const accountNamed = (service: Service, id: string): Effect.Effect<string> =>
+  Effect.match(stored<OperatorAccount>({ service, id, payload: {} }, "accounts.retrieve"), {
+    onSuccess: ({ name }) => `${printable(name)} (${id})`,
+    onFailure: () => id
+  })
 
 /** `at least 3 failed deliveries`. */
 export const failedDeliveries = ({ count, has_more }: Resent): string =>
@@ -54,18 +72,34 @@ export const failedDeliveries = ({ count, has_more }: Resent): string =>
 
 /** The operations that ask, and what. */
 const questions: Readonly<Record<string, Question>> = {
-  "payoutActions.create": ({ id, payload }) => {
-    const to = payload["pix_key"] ?? `bank ${String(payload["bank"])}, account ${String(payload["account"])}`
-    return Effect.map(
-      requested(payload["amount"]),
-      (cents) => `Send ${amountOf(cents)} from account ${id} to ${printable(String(to))}?`
-    )
-  },
+  "payoutActions.create": ({ id, payload, service }) =>
+    Effect.gen(function* () {
+      const cents = yield* requested(payload["amount"])
+      const part = (field: string) => (payload[field] === undefined ? null : String(payload[field]))
+      const recipient = {
+        document: part("recipient_document"),
+        pix_key_type: null,
+        pix_key: part("pix_key"),
+        bank: part("bank"),
+        branch: part("branch"),
+        account: part("account"),
+        account_type: null
+      }
+      const to = destinationOf(recipient, part("recipient_name"))
+      return `Send ${amountOf(cents)} from account ${yield* accountNamed(service, id)} to ${to}?`
+    }),
   "payoutActions.approve": (asked) =>
-    Effect.map(
-      stored<OperatorPayout>(asked, "payouts.retrieve"),
-      (payout) => `Send ${amountOf(payout.amount)} to ${recipientOf(payout)}?`
-    ),
+    Effect.gen(function* () {
+      const {
+        account_id: id,
+        amount,
+        duplicate_of,
+        recipient
+      } = yield* stored<OperatorPayout>(asked, "payouts.retrieve")
+      const repeated = duplicate_of === null ? "" : `, as payout ${duplicate_of} did before`
+      const from = yield* accountNamed(asked.service, id)
+      return `Send ${amountOf(amount)} from account ${from} to ${destinationOf(recipient, recipient.name)}${repeated}?`
+    }),
   "chargeActions.refund": (asked) =>
     Effect.gen(function* () {
       const { amount: part = null } = asked.payload
@@ -85,19 +119,54 @@ const questions: Readonly<Record<string, Question>> = {
       action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
     )
   },
-  "approvalActions.approve": (asked) =>
-    Effect.map(
-      stored<Approval>(asked, "approvals.retrieve"),
-      ({ action, payout, requested_by, resource }) =>
-        `Approve ${printable(action)}${resource === null ? "" : ` of ${resource.object} ${resource.id}`}, ` +
-        `requested by ${printable(requested_by.name)}${payout === null ? "" : `: ${sendingOf(payout)}`}?`
-    )
+  "exceptionActions.refund": (asked) =>
+    Effect.gen(function* () {
+      const { amount: part = null } = asked.payload
+      const cents = part === null ? undefined : yield* requested(part)
+      const { payer } = yield* stored<AcquirerException>(asked, "exceptions.retrieve")
+      const what = cents === undefined ? "all that is left" : amountOf(cents)
+      return `Refund ${what} to ${printable(payer?.name ?? "the payer")}?`
+    }),
+  "approvalActions.approve": (asked) => Effect.map(stored<Approval>(asked, "approvals.retrieve"), approvalQuestion)
 }
 
-/** What the payout of an approval sends, and whether it was sent before. */
-const sendingOf = (payout: NonNullable<Approval["payout"]>): string => {
-  const repeated = payout.duplicate_of === null ? "" : `, as payout ${payout.duplicate_of} did before`
-  return `send ${amountOf(payout.amount)} to ${recipientOf(payout)}${repeated}`
+/** What a request would do, a line for each part. */
+const approvalLines = ({ before: replaced, requested_by, summary }: Approval): ReadonlyArray<string> => {
+  const { account, amount, balance_after, changes, destination, duplicates, fee, resource } = summary
+  const isOther = resource !== null && resource.id !== account?.id
+  return [
+    ...(amount === null ? [] : [`amount: ${amountOf(amount)}`]),
+    ...(fee === null || fee === 0 ? [] : [`fee: ${reais(fee)}`]),
+    ...(destination === null ? [] : [`to: ${destinationOf(destination, summary.unverified_name)}`]),
+    ...(isOther ? [`${resource.object}: ${named(resource)}`] : []),
+    ...(account === null ? [] : [`account: ${named(account)}`]),
+    ...changes.map(({ after, before, field }) => {
+      const from = replaced === null ? "" : `${shownValue(field, before)} → `
+      return `${printable(field)}: ${from}${shownValue(field, after)}`
+    }),
+    ...duplicates.map(({ id, object }) => `repeats: ${object} ${id}`),
+    ...(balance_after === null ? [] : [`balance after: ${reais(balance_after)}`]),
+    `requested by: ${printable(requested_by.name)}`
+  ]
+}
+
+const approvalQuestion = (approval: Approval): string =>
+  [
+    `Approve: ${printable(approval.summary.title)}`,
+    ...approvalLines(approval).map((line) => `  ${line}`),
+    "Approve it?"
+  ].join("\n")
+
+const named = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
+  name === null ? id : `${printable(name)} (${id})`
+
+const shownValue = (field: string, value: unknown): string => {
+  if (value === null || value === undefined) return "none"
+  if (typeof value === "number" && field === "approval_limit") return reais(value)
+  if (Array.isArray(value)) return value.map((each) => shownValue(field, each)).join(", ")
+  if (typeof value === "object" && "name" in value && "id" in value)
+    return `${printable(String(value.name))} (${value.id})`
+  return printable(typeof value === "string" ? value : JSON.stringify(value))
 }
 
 /** Whether an operation asks before it acts. */

@@ -162,12 +162,35 @@ const isNegative = (body: Row): boolean =>
   (body["object"] === "ledger_verification" && body["consistent"] === false) ||
   (body["object"] === "connection_check" && body["ok"] === false)
 
+/** Whether its requester makes it once it is approved, and gets a secret. */
+const isRepeated = ({ action }: Approval): boolean =>
+  Object.entries(approvalActions).some(([name, of]) => name === action && of.doneWith === "repeat")
+
 /** Says what an action waits for, and what comes after it. */
-const showWaiting = ({ action, expires_at, id }: Approval): void => {
+const showWaiting = (approval: Approval): void => {
+  const { expires_at, id } = approval
   notice(`Nothing is done yet. Another operator has until ${expires_at} to approve it: pix approvals approve ${id}`)
-  const isRepeated = Object.entries(approvalActions).some(([name, of]) => name === action && of.doneWith === "repeat")
-  if (isRepeated) notice("Then repeat this command: it shows the secret to you only.")
+  if (isRepeated(approval)) notice(`Then this shows the secret, to you only and once: ${repetitionOf(approval)}`)
 }
+
+/** Says how the requester of an approved key or token gets it. */
+const showApproved = (approval: Approval): void => {
+  if (!isRepeated(approval) || approval.status !== "approved" || approval.done_at !== null) return
+  notice(`Approved. Its requester shows the secret, once, with: ${repetitionOf(approval)}`)
+}
+
+/** The command that asks for the same again. */
+const repetitionOf = ({ action, request, resource }: Approval): string => {
+  const flags = Object.entries(request).flatMap(([name, value]) =>
+    value === null
+      ? []
+      : [`--${name.replaceAll("_", "-")} ${quoted(Array.isArray(value) ? value.join(",") : String(value))}`]
+  )
+  return `pix ${action === "key.create" ? "keys" : "tokens"} create ${resource?.id ?? ""} ${flags.join(" ")}`
+}
+
+/** A word of a shell. */
+const quoted = (word: string): string => (/^[\w.,:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 /** Shows an answer, and sets the exit code of a negative one. */
 const showAnswer = ({ body, status, text }: Answer, json: boolean): void => {
@@ -178,7 +201,7 @@ const showAnswer = ({ body, status, text }: Answer, json: boolean): void => {
     if (fields["data"].length === 0) notice("None.")
     else showTable(fields["data"])
   } else showFields(fields)
-  if (status === 202 && fields["object"] === "approval") showWaiting(body as Approval)
+  if (fields["object"] === "approval") (status === 202 ? showWaiting : showApproved)(body as Approval)
   if (isNegative(fields)) process.exitCode = exitCodes.negative
 }
 

@@ -231,7 +231,7 @@ export interface Charge {
   readonly failure_reason: string | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
@@ -247,7 +247,7 @@ export interface ChargeEvent {
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
-  /** The resource's, after the change. */
+  /** The resource's, after the change. A lower one is older: act on it, but keep a newer state that you have. */
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Charge
@@ -376,7 +376,7 @@ export interface DisputeEvent {
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
-  /** The resource's, after the change. */
+  /** The resource's, after the change. A lower one is older: act on it, but keep a newer state that you have. */
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Dispute
@@ -437,7 +437,7 @@ export interface Payment {
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
@@ -453,7 +453,7 @@ export interface PaymentEvent {
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
-  /** The resource's, after the change. */
+  /** The resource's, after the change. A lower one is older: act on it, but keep a newer state that you have. */
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Payment
@@ -495,7 +495,7 @@ export interface Payout {
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
-  /** Grows with each state change: drop an event that carries a lower one. */
+  /** Grows with each state change. A lower one is older: act on its event, but keep a newer state that you have. */
   readonly sequence: number
 }
 
@@ -623,7 +623,7 @@ export interface UnknownEvent {
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
-  /** The resource's, after the change. */
+  /** The resource's, after the change. A lower one is older: act on it, but keep a newer state that you have. */
   readonly sequence: number
   /** Event name. */
   readonly event: Unrecognized

@@ -3,7 +3,8 @@
  *
  * Guarantee: a browser that has not signed in makes no request, because a refused one would be an error in its console. The page
  * cannot read the session's cookie, so a mark in the browser's storage says that there may be one. A link is used by a
- * request of the page that a person sees: neither a prefetch nor a prerendered page uses it.
+ * request of the page that a person sees: neither a prefetch nor a prerendered page uses it. It replaces nobody's session
+ * without an answer.
  */
 import { computed, signal } from "@preact/signals"
 import type { Session } from "@pix-payments/api/operator/Sessions"
@@ -70,9 +71,11 @@ const start = async (): Promise<void> => {
   await shown()
   const { link, signIn: ended } = arrival()
   if (link !== null) {
-    const problem = await signIn(link)
-    if (problem === undefined) return
-    refusal.value = { by: "link", code: problem.code }
+    if (await isSignedIn()) {
+      offered.value = link
+      return
+    }
+    if (await useLink(link)) return
   }
   const page = pageBefore()
   if (ended === "done") {
@@ -82,6 +85,21 @@ const start = async (): Promise<void> => {
   if (ended !== null) refusal.value = { by: "provider", code: ended }
   if (globalThis.localStorage?.getItem(MARK) === "1") await load()
   else current.value = null
+}
+
+/** A link that arrived while somebody is signed in. It waits for an answer. */
+const offered = signal<string | undefined>(undefined)
+
+const isSignedIn = async (): Promise<boolean> => {
+  if (globalThis.localStorage?.getItem(MARK) === "1" && (current.value ?? null) === null) await load()
+  return (current.value ?? null) !== null
+}
+
+/** False where the link was refused. */
+const useLink = async (link: string): Promise<boolean> => {
+  const problem = await signIn(link)
+  if (problem !== undefined) refusal.value = { by: "link", code: problem.code }
+  return problem === undefined
 }
 
 /** The end of the session before, whose answer removes the cookie. */
@@ -109,6 +127,17 @@ export const session = {
   refusal,
   /** Signs in by a link, or continues the session that the browser has. */
   start,
+  /** Whether a link waits for an answer: it would replace the session of who is signed in. */
+  hasLink: computed(() => offered.value !== undefined),
+  /** Uses the link, or forgets it and keeps the session. */
+  answerLink: async (isUsed: boolean): Promise<void> => {
+    const link = offered.value
+    offered.value = undefined
+    if (!isUsed || link === undefined) return
+    // A refused link leaves nobody signed in: whoever used it wanted to be somebody else.
+    session.signOut()
+    await useLink(link)
+  },
   /** Before the page is left for the identity provider: the sign-in comes back to it. */
   keepPage,
   /** The problem, or `undefined` after a sign-in. */

@@ -8,6 +8,7 @@ import { useLoaded } from "../app/Loaded.ts"
 import { query } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
+import { ApprovedSecrets } from "../parts/ApprovedSecret.tsx"
 import { Card, Head } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { type ListOf, Table } from "../parts/List.tsx"
@@ -108,6 +109,14 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
   return (
     <>
       {secret.value !== undefined && <Secret text={secret.value} />}
+      <ApprovedSecrets
+        resourceId={applicationId}
+        onDone={(key) => {
+          secret.value = key
+          replaced.value = undefined
+          reload()
+        }}
+      />
       {replaced.value !== undefined && (
         <section class="card pad head" role="status">
           <span>{own.replaced(replaced.value.name, replaced.value.prefix)}</span>

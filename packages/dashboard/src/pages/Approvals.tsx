@@ -6,23 +6,29 @@
  */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import { ApprovalStatus } from "@pix-payments/domain/Approval"
+import { legible } from "@pix-payments/domain/Text"
 import { type Signal, useSignal } from "@preact/signals"
+import * as Effect from "effect/Effect"
 import { useEffect } from "preact/hooks"
 import { call, type Outcome } from "../app/Client.ts"
 import { may, session } from "../app/Session.ts"
 import { hasShortcuts } from "../app/Shortcuts.ts"
 import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
+import { isToBeShown, ShowSecret } from "../parts/ApprovedSecret.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { List } from "../parts/List.tsx"
+import { Secret } from "../parts/Secret.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
+import { actionName, headline, SelectionSheet, Sheet, SummaryLines } from "./ApprovalSummary.tsx"
 import { approvalWords } from "./approvalWords.ts"
 import { Unrequested } from "./Unrequested.tsx"
 
 export const Approvals = () => {
   const version = useSignal(0)
+  const secret = useSignal<string | undefined>(undefined)
   const selected = useSignal<ReadonlyArray<Approval>>([])
   useDecisionKeys()
   const { fields, nav } = words()
@@ -32,6 +38,7 @@ export const Approvals = () => {
   }
   return (
     <>
+      {secret.value !== undefined && <Secret text={secret.value} />}
       <List
         title={nav.approvals}
         actions={selected.value.length > 0 && <Selected of={selected} onDone={reload} />}
@@ -39,33 +46,28 @@ export const Approvals = () => {
         filters={[
           { name: "status", label: fields.status, options: ApprovalStatus.literals, nameOf: approvalStateName }
         ]}
-        load={(api, query) => api.approvals.list({ query })}
+        load={(api, query) =>
+          Effect.tap(api.approvals.list({ query }), ({ data }) =>
+            Effect.sync(() => {
+              selected.value = refreshed(selected.value, data)
+            })
+          )
+        }
         version={version.value}
         columns={[
           { name: text.action, cell: (approval) => <Asked of={approval} selected={selected} /> },
           {
-            name: fields.recipient,
-            cell: ({ payout }) => payout?.recipient.name ?? payout?.recipient.pix_key,
-            wide: true
-          },
-          {
-            name: text.balance,
+            name: text.balanceAfter,
             wide: true,
-            cell: ({ payout }) =>
-              payout !== null &&
-              payout.balance_before !== null &&
-              payout.balance_after !== null && (
-                <span class="nowrap">
-                  {money(payout.balance_before)} → {money(payout.balance_after)}
-                </span>
-              )
+            cell: ({ summary }) =>
+              summary.balance_after !== null && <span class="nowrap">{money(summary.balance_after)}</span>
           },
-          { name: text.by, cell: ({ requested_by }) => requested_by.name, wide: true },
+          { name: text.by, cell: ({ requested_by }) => <bdi>{legible(requested_by.name)}</bdi>, wide: true },
           { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true },
           {
             name: fields.status,
             right: true,
-            cell: (approval) => <Decision of={approval} onDone={reload} />
+            cell: (approval) => <Decision of={approval} secret={secret} onDone={reload} />
           }
         ]}
       />
@@ -74,17 +76,18 @@ export const Approvals = () => {
   )
 }
 
+/** The selected requests as they are now, without those that were decided meanwhile. */
+const refreshed = (selected: ReadonlyArray<Approval>, rows: ReadonlyArray<Approval>): ReadonlyArray<Approval> =>
+  selected
+    .map((approval) => rows.find(({ id }) => id === approval.id) ?? approval)
+    .filter(({ status }) => status === "pending")
+
 const approvalStateName = (state: string): string =>
   (approvalWords().states as Readonly<Record<string, string>>)[state] ?? state
-
-const actionName = (action: string): string =>
-  (approvalWords().actionNames as Readonly<Record<string, string>>)[action] ?? action
 
 /** The server refuses who may not decide for another reason. */
 const mayDecide = ({ requested_by, status }: Approval): boolean =>
   status === "pending" && may("operator") && session.state.value?.operator.id !== requested_by.id
-
-const amountOf = ({ action, payout }: Approval): string => (payout === null ? actionName(action) : money(payout.amount))
 
 const Asked = ({
   of: approval,
@@ -94,14 +97,14 @@ const Asked = ({
   readonly selected: Signal<ReadonlyArray<Approval>>
 }) => {
   const text = approvalWords()
-  const { id, payout } = approval
+  const { id, reason, summary } = approval
   return (
     <>
       {mayDecide(approval) && (
         <input
           type="checkbox"
           class="row"
-          aria-label={text.select(amountOf(approval), approval.requested_by.name)}
+          aria-label={text.select(headline(approval), legible(approval.requested_by.name))}
           checked={selected.value.some((each) => each.id === id)}
           onChange={({ currentTarget }) => {
             const others = selected.value.filter((each) => each.id !== id)
@@ -109,40 +112,17 @@ const Asked = ({
           }}
         />
       )}{" "}
-      <b>{amountOf(approval)}</b>
-      {payout !== null && <div class="quiet">{actionName(approval.action)}</div>}
-      {payout?.duplicate_of && (
-        <a class="chip warn" href={`/payouts/${payout.duplicate_of}`}>
-          {text.duplicate}
-        </a>
-      )}
-      <Changes of={approval} />
-    </>
-  )
-}
-
-/** What would change: each field, from its present value where it has one. */
-const Changes = ({ of: { before, reason, request } }: { readonly of: Approval }) => {
-  const fields = Object.entries(request)
-  return (
-    <>
-      {reason !== null && <div class="quiet">{reason}</div>}
-      {fields.length > 0 && (
-        <details>
-          <summary>{approvalWords().details}</summary>
-          {fields.map(([name, value]) => (
-            <div key={name}>
-              <code>{name}</code> {before !== null && name in before && <>{shown(before[name])} → </>}
-              {shown(value)}
-            </div>
-          ))}
-        </details>
+      <b>{headline(approval)}</b>
+      {summary.amount !== null && <div class="quiet">{actionName(approval)}</div>}
+      <SummaryLines of={approval} />
+      {reason !== null && (
+        <div class="quiet">
+          <bdi>{legible(reason)}</bdi>
+        </div>
       )}
     </>
   )
 }
-
-const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
 
 /** One decision, with one reason, about all selected requests. It stops at the first that is refused. */
 const Selected = ({
@@ -170,7 +150,7 @@ const Selected = ({
     selected.value = []
     onDone()
   }
-  const question = text.selected(selected.value.map(amountOf))
+  const question = <SelectionSheet of={selected.value} />
   const reason = { name: "reason", label: fields.reason, hint: text.reason }
   return (
     <>
@@ -235,8 +215,16 @@ const useDecisionKeys = () =>
     return () => globalThis.removeEventListener("keydown", onKey)
   }, [])
 
-/** The state; while it waits, what another operator can do. */
-const Decision = ({ of: approval, onDone }: { readonly of: Approval; readonly onDone: () => void }) => {
+/** The state; while it waits, what another operator can do; once a key or token is approved, what its requester can do. */
+const Decision = ({
+  of: approval,
+  onDone,
+  secret
+}: {
+  readonly of: Approval
+  readonly secret: Signal<string | undefined>
+  readonly onDone: () => void
+}) => {
   const text = approvalWords()
   const { actions, fields } = words()
   const isOwn = session.state.value?.operator.id === approval.requested_by.id
@@ -245,11 +233,22 @@ const Decision = ({ of: approval, onDone }: { readonly of: Approval; readonly on
       <>
         <State of={approval.status} name={approvalStateName(approval.status)} />
         {isOwn && approval.status === "pending" && <div class="quiet">{text.own}</div>}
+        {isToBeShown(approval) && (
+          <div>
+            <ShowSecret
+              of={approval}
+              onDone={(shown) => {
+                secret.value = shown
+                onDone()
+              }}
+            />
+          </div>
+        )}
       </>
     )
   }
   const params = { id: approval.id }
-  const question = text.question(amountOf(approval), approval.requested_by.name)
+  const question = <Sheet of={approval} />
   return (
     <>
       <Action

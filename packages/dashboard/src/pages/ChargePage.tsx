@@ -32,7 +32,7 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
                 onDone={loaded.reload}
               />
             )}
-            {may("operator") && charge.status === "paid" && (
+            {may("operator") && (charge.status === "paid" || charge.status === "infraction") && (
               <Action
                 label={actions.refund}
                 tone="bad"

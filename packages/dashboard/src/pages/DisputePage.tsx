@@ -85,7 +85,8 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
                     [fields.reference, dispute.reference],
                     [fields.opened, dispute.opened_at && <Time of={dispute.opened_at} />],
                     [fields.resolved, dispute.resolved_at && <Time of={dispute.resolved_at} />],
-                    [fields.charge, <IdLink id={dispute.charge_id} to="charges" key="charge" />],
+                    [fields.charge, dispute.charge_id && <IdLink id={dispute.charge_id} to="charges" />],
+                    [fields.exception, dispute.exception_id && <IdLink id={dispute.exception_id} to="exceptions" />],
                     [fields.account, <IdLink id={dispute.account_id} to="accounts" key="account" />]
                   ]}
                 />

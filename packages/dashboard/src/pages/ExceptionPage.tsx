@@ -3,7 +3,7 @@ import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import type { ExceptionAction } from "@pix-payments/domain/AcquirerException"
 import { call } from "../app/Client.ts"
 import { may } from "../app/Session.ts"
-import { money } from "../format/Money.ts"
+import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { type Field, type Files, textIn, type Values } from "../parts/Form.tsx"
@@ -56,6 +56,30 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
   )
 }
 
+/** Money that an account accepted goes back to its payer: OPR-231. */
+const Refund = ({ exception, reload }: { readonly exception: AcquirerException; readonly reload: () => void }) => {
+  const { actions, fields, form } = words()
+  return (
+    <Action
+      label={actions.refund}
+      tone="bad"
+      question={exceptionWords().askRefund}
+      fields={[{ name: "amount", label: fields.amount, hint: form.refund, isOptional: true }]}
+      run={(values, _files, key) => {
+        const amount = textIn(values, "amount")
+        return call((api) =>
+          api.exceptionActions.refund({
+            params: { id: exception.id },
+            headers: { "idempotency-key": key },
+            payload: amount === undefined ? {} : { amount: centsOf(amount) }
+          })
+        )
+      }}
+      onDone={reload}
+    />
+  )
+}
+
 const isReturning = ({ action, status }: AcquirerException): boolean => status === "open" && action === "return"
 
 const Outcome = ({ of: exception }: { readonly of: AcquirerException }) => {
@@ -81,11 +105,13 @@ const Outcome = ({ of: exception }: { readonly of: AcquirerException }) => {
 /** What the money of the exception allows: OPR-82 to OPR-85. */
 const Decisions = ({ exception, reload }: { readonly exception: AcquirerException; readonly reload: () => void }) => {
   const text = exceptionWords()
+  if (exception.action === "accept") return <Refund exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
   const amount = money(exception.unallocated)
   const reason: Field = { name: "reason", label: text.reason, hint: text.reasonHint, kind: "long", isOptional: true }
   const resolve = (action: ExceptionAction) => (values: Values, _files: Files, key: string) => {
     const charge = textIn(values, "charge_id")
+    const account = textIn(values, "account_id")
     const why = textIn(values, "reason")
     return call((api) =>
       api.exceptionActions.resolve({
@@ -94,6 +120,7 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
         payload: {
           action,
           ...(charge !== undefined && { charge_id: charge }),
+          ...(account !== undefined && { account_id: account }),
           ...(why !== undefined && { reason: why })
         }
       })
@@ -111,8 +138,10 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
               name: "charge_id",
               label: text.charge,
               hint: text.chargeHint,
-              initial: exception.charge_id ?? undefined
+              initial: exception.charge_id ?? undefined,
+              isOptional: true
             },
+            { name: "account_id", label: text.account, hint: text.accountHint, isOptional: true },
             reason
           ]}
           run={resolve("accept")}

@@ -4,6 +4,7 @@ import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { may, session } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
+import { ApprovedSecrets } from "../parts/ApprovedSecret.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
 import { Secret } from "../parts/Secret.tsx"
@@ -66,6 +67,13 @@ const Tokens = ({ operatorId }: { readonly operatorId: string }) => {
   return (
     <div class="stack">
       {secret.value !== undefined && <Secret text={secret.value} />}
+      <ApprovedSecrets
+        resourceId={operatorId}
+        onDone={(token) => {
+          secret.value = token
+          reload()
+        }}
+      />
       <Card
         title={cards.tokens}
         note={

@@ -1,8 +1,8 @@
 /** The list of payouts, and the release of those that wait for a person. */
 import { PayoutStatus } from "@pix-payments/domain/Payout"
 import { useSignal } from "@preact/signals"
-import { money } from "../format/Money.ts"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"
+import { Destination, PayoutAmount } from "../parts/Destination.tsx"
 import { List } from "../parts/List.tsx"
 import { masculineStateName, State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -27,9 +27,13 @@ export const Payouts = () => {
       load={(api, query) => api.payouts.list({ query })}
       linkOf={({ id }) => `/payouts/${id}`}
       columns={[
-        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
+        { name: fields.amount, cell: (payout) => <PayoutAmount of={payout} /> },
         { name: fields.status, cell: ({ status }) => <State of={status} name={masculineStateName(status)} /> },
-        { name: fields.recipient, cell: ({ recipient }) => recipient.name ?? recipient.pix_key, wide: true },
+        {
+          name: fields.recipient,
+          cell: ({ recipient }) => <Destination of={recipient} name={recipient.name} />,
+          wide: true
+        },
         { name: fields.reference, cell: ({ reference }) => reference, wide: true },
         {
           name: fields.created,

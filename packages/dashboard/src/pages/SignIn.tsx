@@ -1,7 +1,11 @@
-/** The sign-in: with a token, or at the identity provider. It says why a link or the provider did not sign in. */
+/**
+ * The sign-in: with a token, or at the identity provider. It says why a link or the provider did not sign in, and asks before a
+ * link replaces a session.
+ */
+import { legible } from "@pix-payments/domain/Text"
 import { useSignal } from "@preact/signals"
 import { hasSingleSignOn, session } from "../app/Session.ts"
-import { words } from "../words/Words.ts"
+import { inBoth, words } from "../words/Words.ts"
 
 const textOf = ({ by, code }: { readonly by: "link" | "provider"; readonly code: string }): string => {
   const { limited, linkRefused, providerRefused, providerUnavailable } = words().signIn
@@ -65,3 +69,40 @@ export const SignIn = () => {
     </main>
   )
 }
+
+/** A link came while somebody is signed in: as whom the page goes on is their choice, not that of who sent the link. */
+export const LinkQuestion = () => {
+  const name = session.state.value?.operator.name ?? ""
+  const { ask, keep, title, use } = linkWords()
+  return (
+    <main class="sign-in">
+      <section class="card" role="alertdialog" aria-labelledby="link-title" aria-describedby="link-question">
+        <h1 id="link-title">{title}</h1>
+        <p id="link-question">{ask(legible(name))}</p>
+        <button type="button" class="first" autofocus onClick={() => void session.answerLink(false)}>
+          {keep(legible(name))}
+        </button>
+        <button type="button" onClick={() => void session.answerLink(true)}>
+          {use}
+        </button>
+      </section>
+    </main>
+  )
+}
+
+const linkWords = inBoth({
+  en: {
+    title: "Sign in by the link?",
+    ask: (name: string) =>
+      `You are signed in as ${name}. The link that you opened signs in as whoever made it, and ends this session.`,
+    keep: (name: string) => `Stay ${name}`,
+    use: "Sign in by the link"
+  },
+  pt: {
+    title: "Entrar pelo link?",
+    ask: (name: string) =>
+      `Você entrou como ${name}. O link que você abriu entra como quem o criou e encerra esta sessão.`,
+    keep: (name: string) => `Continuar como ${name}`,
+    use: "Entrar pelo link"
+  }
+})

@@ -1,8 +1,8 @@
 /** Pending payouts above the limit of their account that wait for somebody to request their release. */
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
-import { money } from "../format/Money.ts"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"
+import { Destination, PayoutAmount } from "../parts/Destination.tsx"
 import { Card } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -19,17 +19,15 @@ const read = async (signal: AbortSignal) => {
   if (payouts._tag === "Failed") return payouts
   if (approvals._tag === "Failed") return approvals
   const limits = new Map<string, number | null>()
-  const balances = new Map<string, number>()
   for (const id of new Set(payouts.value.data.map((payout) => payout.account_id))) {
     const account = await call((api) => api.accounts.retrieve({ params: { id } }), signal)
     if (account._tag === "Failed") continue
     limits.set(id, account.value.approval_limit)
-    balances.set(id, account.value.balance.available)
   }
   const requested = new Set(approvals.value.data.map(({ resource }) => resource?.id))
   const value = payouts.value.data
     .filter(({ account_id, amount, id }) => amount > (limits.get(account_id) ?? Infinity) && !requested.has(id))
-    .map((payout) => ({ id: payout.id, payout, available: balances.get(payout.account_id) }))
+    .map((payout) => ({ id: payout.id, payout }))
   return { _tag: "Done" as const, value }
 }
 
@@ -44,18 +42,18 @@ export const Unrequested = () => {
         rows={value}
         linkOf={({ id }) => `/payouts/${id}`}
         columns={[
-          { name: fields.amount, cell: ({ payout }) => <span class="nowrap">{money(payout.amount)}</span> },
+          { name: fields.amount, cell: ({ payout }) => <PayoutAmount of={payout} /> },
           {
             name: fields.recipient,
-            cell: ({ payout: { recipient } }) => recipient.name ?? recipient.pix_key,
+            cell: ({ payout: { recipient } }) => <Destination of={recipient} name={recipient.name} />,
             wide: true
           },
           {
             name: fields.created,
-            cell: ({ available, payout }) => (
+            cell: ({ payout }) => (
               <span class="actions">
                 <Time of={payout.created_at} />
-                <ApprovePayout payout={payout} available={available} isSmall onDone={reload} />
+                <ApprovePayout payout={payout} isSmall onDone={reload} />
               </span>
             ),
             right: true

@@ -11,6 +11,7 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "return without a payment",
   unmatched_dispute: "dispute without a payment",
   conflicting_settlement: "same payment, another amount",
+  contradictory_outcome: "the bank says otherwise",
   unreadable: "cannot be read"
 }
 
@@ -23,6 +24,7 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "devolução sem pagamento",
   unmatched_dispute: "contestação sem pagamento",
   conflicting_settlement: "mesmo pagamento, outro valor",
+  contradictory_outcome: "o banco diz outra coisa",
   unreadable: "não pôde ser lida"
 }
 
@@ -60,10 +62,13 @@ export const exceptionWords = inBoth({
     accept: "Accept",
     dismiss: "Dismiss",
     askReturn: (amount: string) => `${amount} go back to the payer.`,
-    askAccept: (amount: string) => `${amount} are credited to the account of the charge.`,
+    askAccept: (amount: string) => `${amount} are credited to the account, or to that of the charge.`,
     askDismiss: (amount: string) => `Nothing moves. ${amount} stay unallocated.`,
+    askRefund: "The money leaves the balance of the account and returns to the payer.",
     charge: "Charge",
-    chargeHint: "The id of a charge of this connection.",
+    chargeHint: "The id of a charge of this connection. Empty: an account gets the money.",
+    account: "Account",
+    accountHint: "The id of an account, instead of a charge. No charge changes its state.",
     reason: "Reason",
     reasonHint: "Up to 1000 characters. It is kept in the audit log."
   },
@@ -88,10 +93,13 @@ export const exceptionWords = inBoth({
     accept: "Aceitar",
     dismiss: "Descartar",
     askReturn: (amount) => `${amount} voltam ao pagador.`,
-    askAccept: (amount) => `${amount} são creditados na conta da cobrança.`,
+    askAccept: (amount) => `${amount} são creditados na conta, ou na conta da cobrança.`,
     askDismiss: (amount) => `Nada se move. ${amount} ficam sem alocação.`,
+    askRefund: "O dinheiro sai do saldo da conta e volta ao pagador.",
     charge: "Cobrança",
-    chargeHint: "O id de uma cobrança desta conexão.",
+    chargeHint: "O id de uma cobrança desta conexão. Vazio: uma conta recebe o dinheiro.",
+    account: "Conta",
+    accountHint: "O id de uma conta, em vez de uma cobrança. Nenhuma cobrança muda de estado.",
     reason: "Motivo",
     reasonHint: "Até 1000 caracteres. Fica registrado na auditoria."
   }

@@ -102,7 +102,7 @@ export const Action = <A,>(props: Props<A>) => {
         {isOpen.value && !isWaiting.value && (
           <form ref={form} onSubmit={submit} onInput={readValues}>
             <h2>{label}</h2>
-            <p>{question}</p>
+            <div class="question">{question}</div>
             <Fields fields={fields} problem={problem.value} />
             <div class="head">
               <button type="submit" class={tone ?? "first"} disabled={isBusy.value || !canSubmit}>

@@ -131,6 +131,7 @@ export const en = {
     auto_payout: "Automatic payouts",
     available: "Available",
     charge: "Charge",
+    exception: "Exception",
     bankAccount: "Bank account",
     completed_at: "Completed",
     copyAndPaste: "Copy and paste",
@@ -267,7 +268,7 @@ export const en = {
   ask: {
     cancelCharge: (amount: string) => `The charge of ${amount} can no longer be paid.`,
     refund: (amount: string, payer: string) => `${amount} leave the balance and return to ${payer}.`,
-    approve: (amount: string, recipient: string) => `${amount} are sent to ${recipient}.`,
+    approve: (amount: string) => `${amount} are sent.`,
     cancelPayout: (amount: string) => `The payout is not sent. ${amount} return to the balance, with the fee.`,
     defend: (amount: string) => `The defense decides about ${amount}. It can be filed once.`,
     message: "The platform reads it beside the dispute.",

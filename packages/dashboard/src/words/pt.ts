@@ -129,6 +129,7 @@ export const pt: Words = {
     auto_payout: "Pagamentos automáticos",
     available: "Disponível",
     charge: "Cobrança",
+    exception: "Divergência",
     bankAccount: "Conta bancária",
     completed_at: "Concluído",
     copyAndPaste: "Pix Copia e Cola",
@@ -263,7 +264,7 @@ export const pt: Words = {
   ask: {
     cancelCharge: (amount) => `A cobrança de ${amount} não poderá mais ser paga.`,
     refund: (amount, payer) => `${amount} saem do saldo e voltam para ${payer}.`,
-    approve: (amount, recipient) => `${amount} são enviados a ${recipient}.`,
+    approve: (amount) => `${amount} são enviados.`,
     cancelPayout: (amount) => `O pagamento não será enviado. ${amount} voltam ao saldo, com a tarifa.`,
     defend: (amount) => `A defesa decide sobre ${amount}. Só pode ser enviada uma vez.`,
     message: "A plataforma a lê junto da contestação.",

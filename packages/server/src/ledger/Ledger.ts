@@ -188,6 +188,14 @@ export const lockLedgerOf = (
     return new Set([...locked].flatMap(([id, count]) => (count === ofAccount.length ? [id] : [])))
   })
 
+/** Cents in `available` of an account, in a transaction that has locked it. */
+export const availableOf = (sql: SqlClient, accountId: string): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql<{ balance: bigint }>`
+      SELECT balance FROM ledger_accounts WHERE owner_id = ${accountId}::uuid AND kind = 'available'`,
+    ([row]) => Number(row?.balance ?? 0n)
+  )
+
 const lockAllWith = (option: "" | "SKIP LOCKED") =>
   statement(
     { accountIds: uuids },

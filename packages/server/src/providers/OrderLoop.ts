@@ -1,12 +1,13 @@
 /**
  * Repeats open orders until the provider's answer is known, also after a crash between its answer and our commit.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { AcquirerRefused, AcquirerUnclear } from "./Acquirer.ts"
 import * as Bulkheads from "./Bulkheads.ts"
-import type { OrderStore, StoredOrder } from "./OrderStore.ts"
+import type { Leased, OrderStore, StoredOrder } from "./OrderStore.ts"
 import { isLastRequest } from "./Retries.ts"
 
 export type ClaimDue = (capacity: Bulkheads.Capacity) => Effect.Effect<Bulkheads.Claimed, Unavailable>
@@ -17,7 +18,7 @@ export const claimDue =
     orders: OrderStore["Service"],
     kinds: ReadonlyArray<StoredOrder["kind"]>,
     leaseMs: number,
-    execute: (order: StoredOrder) => Effect.Effect<unknown, Unavailable>
+    execute: (order: Leased) => Effect.Effect<unknown, Unavailable>
   ): ClaimDue =>
   (capacity) =>
     Effect.map(orders.claim(kinds, capacity, leaseMs), (due) => ({
@@ -41,17 +42,27 @@ export interface Refused {
 
 /**
  * The provider's answer to an order; `undefined` where it is asked again: after an unclear answer, and after a refusal while an
- * earlier request may still arrive.
+ * earlier request may still arrive, or was accepted. A process that was stopped beyond its lease does not ask.
  */
 export const answerTo = <A>(
-  { attempts }: StoredOrder,
+  { acceptedAtMs, attempts, leasedUntilMs }: Leased,
   asked: Effect.Effect<A, AcquirerRefused | AcquirerUnclear | Unavailable>
 ): Effect.Effect<A | Refused | undefined, Unavailable> =>
-  Effect.catchTags(asked, {
-    AcquirerRefused: ({ reason }) =>
-      Effect.succeed<Refused | undefined>(isLastRequest(attempts) ? { _tag: "Refused", reason } : undefined),
-    AcquirerUnclear: () => Effect.undefined
-  })
+  Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+    nowMs >= leasedUntilMs
+      ? Effect.undefined
+      : Effect.catchTags(asked, {
+          AcquirerRefused: ({ reason }) =>
+            Effect.succeed<Refused | undefined>(
+              isLastRequest(attempts) && acceptedAtMs === null ? { _tag: "Refused", reason } : undefined
+            ),
+          AcquirerUnclear: () => Effect.undefined
+        })
+  )
+
+/** Whether the refusal of an order's request ends it, given the order as it is now, locked. */
+export const isRefusalFinal = ({ attempts }: StoredOrder, now: StoredOrder): boolean =>
+  now.attempts === attempts && now.acceptedAtMs === null
 
 /** Executes due orders until its scope closes. */
 export const loop = (name: string, claim: ClaimDue) =>

@@ -6,14 +6,16 @@
  *   idempotency key;
  * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again, after
  *   at least the back-off of an unclear answer;
- * - a refusal ends an order only where no other process has asked since: see `isLastRequest` of `Retries.ts`.
+ * - a refusal ends an order only where no other process has asked since, and the provider never accepted it: see
+ *   `isRefusalFinal` of `OrderLoop.ts`.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { bigint, integer, nullable, type Row, text, uuid } from "../database/statements/Column.ts"
+import { bigint, instant, integer, nullable, type Row, text, uuid } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { type Stored, table } from "../database/statements/Table.ts"
@@ -21,7 +23,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import { type Capacity, capacityPart } from "./Bulkheads.ts"
 import { backOffMs, backOffMsSql } from "./Retries.ts"
 
-const orderTable = table({
+const orderColumns = {
   id: uuid(),
   kind: text<"refund" | "cancel" | "return" | "defend">(),
   chargeId: nullable(uuid()),
@@ -36,14 +38,28 @@ const orderTable = table({
   /** Of these, the cents that were not released yet. */
   pending: bigint(),
   /** How often the provider was asked. */
-  attempts: integer()
-})
+  attempts: integer(),
+  /** When the provider first said that it has the order. */
+  acceptedAtMs: nullable(instant("accepted_at"))
+}
+
+const orderTable = table(orderColumns)
+
+const knownTable = table({ ...orderColumns, state: text<KnownOrder["state"]>(), returned: bigint() })
 
 export interface StoredOrder extends Stored<typeof orderTable> {}
+
+/** An order that this process may ask the provider about until its lease ends. */
+export type Leased<A extends StoredOrder = StoredOrder> = A & {
+  /** By the clock of this process, which read it before the lease began. */
+  readonly leasedUntilMs: number
+}
 
 /** An order, and its state. */
 export interface KnownOrder extends StoredOrder {
   readonly state: "ordered" | "done" | "refused"
+  /** Cents that the books have as returned: all of a done order, and of a refused one what was returned late. */
+  readonly returned: number
 }
 
 /** A cancellation or refund of a charge. */
@@ -62,7 +78,7 @@ export class OrderStore extends Context.Service<
   OrderStore,
   {
     /** Stores an order, leased to this process, in the caller's transaction. */
-    readonly insert: <A extends NewOrder>(order: A, leaseMs: number) => Effect.Effect<StoredOrder & A, SqlError>
+    readonly insert: <A extends NewOrder>(order: A, leaseMs: number) => Effect.Effect<Leased<StoredOrder & A>, SqlError>
     readonly find: (id: string) => Effect.Effect<KnownOrder | undefined, SqlError>
     /** An open order, locked for the caller's transaction. */
     readonly lockOpen: (id: string) => Effect.Effect<StoredOrder | undefined, SqlError>
@@ -76,14 +92,19 @@ export class OrderStore extends Context.Service<
       order: Pick<StoredOrder, "id" | "attempts">,
       state: "done" | "refused"
     ) => Effect.Effect<boolean, SqlError>
-    /** Makes an order due again, later each time, unless it was asked again meanwhile. */
-    readonly askAgain: (order: StoredOrder) => Effect.Effect<void, Unavailable>
+    /** Adds cents that were returned of an order that has ended, in a transaction that has locked its ledger accounts. */
+    readonly addReturned: (id: string, cents: number) => Effect.Effect<void, SqlError>
+    /**
+     * Makes an order due again, later each time, unless it was asked again meanwhile. `accepted`: the provider has it, which is
+     * stored in any case.
+     */
+    readonly askAgain: (order: StoredOrder, answer?: "accepted") => Effect.Effect<void, Unavailable>
     /** Leases open orders of these kinds whose lease has expired for `leaseMs`. */
     readonly claim: (
       kinds: ReadonlyArray<StoredOrder["kind"]>,
       capacity: Capacity,
       leaseMs: number
-    ) => Effect.Effect<ReadonlyArray<StoredOrder>, Unavailable>
+    ) => Effect.Effect<ReadonlyArray<Leased>, Unavailable>
   }
 >()("@pix-payments/server/OrderStore") {
   static readonly layer = Layer.effect(
@@ -92,13 +113,15 @@ export class OrderStore extends Context.Service<
       const sql = yield* SqlClient
 
       return OrderStore.of({
-        insert: (order, leaseMs) => {
+        insert: Effect.fnUntraced(function* (order, leaseMs) {
+          const leasedUntilMs = (yield* Clock.currentTimeMillis) + leaseMs
           const stored = { ...unset, ...order }
-          return Effect.as(sql.unsafe(...insertOne({ orders: [stored], leaseMs })), stored)
-        },
+          yield* sql.unsafe(...insertOne({ orders: [stored], leaseMs }))
+          return { ...stored, leasedUntilMs }
+        }),
         find: (id) =>
           Effect.map(sql.unsafe<Row>(...findOne({ id })), ([row]) =>
-            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as KnownOrder["state"] }
+            row === undefined ? undefined : knownTable.decode(row)
           ),
         lockOpen: (id) =>
           Effect.map(sql.unsafe<Row>(...lockOpen({ id })), ([row]) =>
@@ -111,18 +134,25 @@ export class OrderStore extends Context.Service<
           }),
         finish: ({ attempts, id }, state) =>
           Effect.map(
-            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL
+            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL,
+                returned = CASE WHEN ${state} = 'done' THEN amount ELSE returned END
               WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
               RETURNING id`,
             ({ length }) => length > 0
           ),
-        askAgain: ({ attempts, id }) =>
-          runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id, attempts, inMs: backOffMs(attempts) })))),
-        claim: (kinds, capacity, leaseMs) =>
-          sql.unsafe<Row>(...claimMany({ kinds, capacity, limit: capacity.limit, leaseMs })).pipe(
-            Effect.map((claimed) => claimed.map(orderTable.decode)),
-            runToCompletion(sql)
+        addReturned: (id, cents) =>
+          Effect.asVoid(sql`UPDATE acquirer_orders SET returned = returned + ${cents}::bigint WHERE id = ${id}::uuid`),
+        askAgain: ({ attempts, id }, answer) => {
+          const postponed = { id, attempts, inMs: backOffMs(attempts), isAccepted: answer === "accepted" }
+          return runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone(postponed))))
+        },
+        claim: Effect.fnUntraced(function* (kinds, capacity, leaseMs) {
+          const leasedUntilMs = (yield* Clock.currentTimeMillis) + leaseMs
+          const claimed = yield* runToCompletion(sql)(
+            sql.unsafe<Row>(...claimMany({ kinds, capacity, limit: capacity.limit, leaseMs }))
           )
+          return claimed.map((row) => ({ ...orderTable.decode(row), leasedUntilMs }))
+        })
       })
     })
   )
@@ -137,7 +167,8 @@ const unset = {
   endToEndId: null,
   amount: 0,
   pending: 0,
-  attempts: 1
+  attempts: 1,
+  acceptedAtMs: null
 }
 
 const columns = orderTable.columns()
@@ -151,7 +182,7 @@ const insertOne = statement(
 
 const findOne = statement(
   { id: value("uuid") },
-  ({ id }) => `SELECT ${columns}, state FROM acquirer_orders WHERE id = ${id}`
+  ({ id }) => `SELECT ${knownTable.columns()} FROM acquirer_orders WHERE id = ${id}`
 )
 
 const lockOpen = statement(
@@ -166,10 +197,11 @@ const lockOpenOf = statement(
 )
 
 const postpone = statement(
-  { id: value("uuid"), attempts: value("integer"), inMs: value("double precision") },
-  ({ attempts, id, inMs }) => `
-  UPDATE acquirer_orders SET due_at = now() + ${inMs} * interval '1 millisecond'
-  WHERE id = ${id} AND state = 'ordered' AND attempts = ${attempts}`
+  { id: value("uuid"), attempts: value("integer"), inMs: value("double precision"), isAccepted: value("boolean") },
+  ({ attempts, id, inMs, isAccepted }) => `
+  UPDATE acquirer_orders SET accepted_at = coalesce(accepted_at, CASE WHEN ${isAccepted} THEN now() END),
+    due_at = CASE WHEN attempts = ${attempts} THEN now() + ${inMs} * interval '1 millisecond' ELSE due_at END
+  WHERE id = ${id} AND state = 'ordered'`
 )
 
 // The lease is no shorter than the back-off, so that `isLastRequest` holds of an order whose process died.

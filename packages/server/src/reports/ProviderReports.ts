@@ -64,13 +64,16 @@ const notificationOfReturn = (
     : { _tag: "charge.refunded", ...fact }
 }
 
-/** A payout that was sent with the amount of ours, and what the payee's bank sent back of it, which is money that arrived. */
+/**
+ * A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. `isOurs`: whether this id is
+ * that of a payout of this connection with this amount.
+ */
 export const notificationsOfPayout = (
   connectionId: string,
   { endToEndId, id, progress, returns }: SentPayout,
-  isOpen: (id: string) => boolean
+  isOurs: (id: string) => boolean
 ): ReadonlyArray<AcquirerNotification> => [
-  ...(id === null || !isOpen(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
+  ...(id === null || !isOurs(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
   ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => ({
     _tag: "charge.paid",
     connectionId,

@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - What is not the connection's is left alone, and counted (`Ownership.ts`).
- * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page.
+ * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page. So are
+ *   outcomes that are known; one that contradicts the books is not (BAL-15).
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page.
  */
@@ -152,8 +153,8 @@ export class Reports extends Context.Service<
                 connectionId,
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-                (payout, { openPayouts }) =>
-                  notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id, payout.amount))
+                (payout, { payouts }) =>
+                  notificationsOfPayout(connectionId, payout, (id) => payouts.has(id, payout.amount))
               )
           )
         }),
@@ -195,11 +196,11 @@ export class Reports extends Context.Service<
 }
 
 /** Which orders and payouts are ours. */
-type Ours = Pick<Known, "orders" | "openPayouts">
+type Ours = Pick<Known, "orders" | "payouts">
 
 /** Which notification a fact is depends on what is known of it: all that it can be. */
 const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
-  [never, always].flatMap((ours) => listOf(item, { orders: ours, openPayouts: ours }))
+  [never, always].flatMap((ours) => listOf(item, { orders: ours, payouts: ours }))
 
 const never = { has: () => false }
 const always = { has: () => true }

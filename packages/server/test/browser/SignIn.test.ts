@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { makeOperator } from "../support/Operators.ts"
 import { RealProvider } from "../support/Oidc.ts"
-import { TestService } from "../support/TestService.ts"
+import { type Call, TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
 
 layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServices: true })("Sign-in page", (it) => {
@@ -33,6 +33,49 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         await visit.look("sign-in-link-refused")
       })
     })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-242: a link that arrives while somebody is signed in asks before it replaces them",
+    () =>
+      Effect.gen(function* () {
+        const { operatorUrl } = yield* TestService
+        const mine = yield* makeOperator("operator")
+        const other = yield* makeOperator("viewer")
+        const linkOf = (call: Call) =>
+          Effect.map(call<{ url: string }>("POST", "/operator/v1/session/link"), ({ body }) => body.url)
+        const link = yield* linkOf(other.call)
+        const another = yield* linkOf(other.call)
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          const role = async () => {
+            const answer = await page.request.get("/operator/v1/session", {
+              headers: { "sec-fetch-site": "same-origin" }
+            })
+            return ((await answer.json()) as { operator: { role: string } }).operator.role
+          }
+          await visit.signIn(mine.token)
+          // In the tab that is open, where the fragment is all that changes.
+          await page.goto(link)
+          await page.getByText("You are signed in as operator.").waitFor()
+          assert.notInclude(page.url(), "pixlink_")
+          await visit.look("link-question")
+          assert.strictEqual(await role(), "operator")
+          await page.getByRole("button", { name: "Stay operator" }).click()
+          await page.getByRole("button", { name: "Sign out" }).waitFor()
+          assert.strictEqual(await role(), "operator")
+          // In a new visit. The link was not used up.
+          await page.goto("about:blank")
+          await page.goto(link)
+          await page.getByRole("button", { name: "Sign in by the link" }).click()
+          await page.getByRole("button", { name: "Sign out" }).waitFor()
+          assert.strictEqual(await role(), "viewer")
+          visit.assertNoFault()
+          await page.goto("about:blank")
+          await page.goto(another)
+          await page.getByRole("button", { name: "Stay viewer" }).waitFor()
+        })
+      })
   )
 
   it.effect.skipIf(!hasBrowser)("a sign-in without an answer ends and says so, and can be repeated", () =>

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import * as OrderLoop from "../../src/providers/OrderLoop.ts"
-import type { OrderStore, StoredOrder } from "../../src/providers/OrderStore.ts"
+import type { Leased, OrderStore, StoredOrder } from "../../src/providers/OrderStore.ts"
 
 const HUNG = "00000000-0000-4000-8000-000000000001"
 const OTHER = "00000000-0000-4000-8000-000000000002"
@@ -14,7 +14,7 @@ const LATENCY_MS = 300
 /** Between a call that has ended and the claim that follows it. */
 const CLAIM_DELAY_MS = 10
 
-const orderOf = (connectionId: string, index: number): StoredOrder => ({
+const orderOf = (connectionId: string, index: number): Leased => ({
   id: `${connectionId} ${index}`,
   kind: "return",
   chargeId: null,
@@ -25,7 +25,9 @@ const orderOf = (connectionId: string, index: number): StoredOrder => ({
   endToEndId: null,
   amount: 100,
   pending: 0,
-  attempts: 1
+  attempts: 1,
+  acceptedAtMs: null,
+  leasedUntilMs: Infinity
 })
 
 /** Virtual milliseconds until the `count` orders of the other connection are done, with `hung` due orders before them. */
@@ -43,7 +45,7 @@ const elapsedMs = Effect.fnUntraced(function* (kind: StoredOrder["kind"], hung: 
     Effect.sync(() => {
       assert.deepStrictEqual(kinds, [kind])
       const free = new Map(connections.map((each) => [each.connectionId, each.free]))
-      const due: Array<StoredOrder> = []
+      const due: Array<Leased> = []
       for (const order of waiting) {
         const left = free.get(order.connectionId ?? "") ?? share
         if (left <= 0 || due.length === limit) continue

@@ -115,7 +115,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     return {
       method: "PATCH",
       path: `/accounts/${accountId}`,
-      body: { approval_limit: 50_000, name: "Padaria" },
+      body: { approval_limit: 50_000, name: "Padaria", phone: "+5511988887777" },
       done: counted("SELECT count(*) FROM accounts WHERE id = $1::uuid AND approval_limit = 50000", accountId)
     }
   }),

@@ -11,7 +11,8 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 export interface Dispute {
   readonly object: string
   readonly id: string
-  readonly charge_id: string
+  readonly charge_id: string | null
+  readonly exception_id: string | null
   readonly account_id: string
   readonly status: string
   readonly amount: number
@@ -53,9 +54,11 @@ export const refusesAll = (disputeId: string, actions: ReadonlyArray<string>) =>
 export const shown = ({
   account_id,
   defense_in_progress,
+  exception_id,
   messages,
   ...dispute
-}: Dispute): Omit<Dispute, "account_id" | "messages" | "defense_in_progress"> => {
+}: Dispute): Omit<Dispute, "account_id" | "exception_id" | "messages" | "defense_in_progress"> => {
+  assert.isNull(exception_id)
   assert.isFalse(defense_in_progress)
   assert.isString(account_id)
   assert.isArray(messages)

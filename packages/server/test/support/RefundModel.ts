@@ -14,6 +14,7 @@ export interface Med {
 
 /** A MED's loss that was reported before the return of its money. */
 interface Loss {
+  readonly med: Med
   taken: number
   /** What it has to take of the open refund, should that fail. */
   claim: number
@@ -32,6 +33,8 @@ export interface RefundModel {
   spent: number
   order: { readonly amount: number; readonly pending: number } | undefined
   readonly meds: Array<Med>
+  /** Cents of MEDs whose return was the first news of them. */
+  arrived: Array<number>
   losses: Array<Loss>
 }
 
@@ -45,6 +48,7 @@ export const newModel = (amount: number, isDelayed: boolean): RefundModel => ({
   spent: 0,
   order: undefined,
   meds: [],
+  arrived: [],
   losses: []
 })
 
@@ -62,6 +66,21 @@ const moveTo = (model: RefundModel, to: Place, amount: number, places: ReadonlyA
     return missing - moved
   }, amount)
 
+/** Cents that open MEDs contest, without one. */
+const contested = ({ meds }: RefundModel, but?: Med): number =>
+  meds.reduce((sum, med) => sum + (med.status === "open" && med !== but ? med.amount : 0), 0)
+
+/** What goes back with a MED: first what is blocked for no other, then the account's, then what is blocked for others. */
+const takeFor = (model: RefundModel, amount: number, others: number): number => {
+  const free = Math.min(amount, Math.max(0, model.blocked - others))
+  moveTo(model, "returned", free, ["blocked"])
+  return moveTo(model, "returned", amount - free, ["pending", "available", "blocked"])
+}
+
+/** What no MED contests is available again. */
+const unblock = (model: RefundModel) =>
+  moveTo(model, "available", Math.max(0, model.blocked - contested(model)), ["blocked"])
+
 const loseOpen = (model: RefundModel) => {
   for (const med of model.meds) if (med.status === "open") med.status = "lost"
 }
@@ -75,7 +94,8 @@ const endIfEmpty = (model: RefundModel) => {
 /** An operator's refund: why it is refused, or undefined where it is ordered. */
 export const order = (model: RefundModel, requested: number | undefined): "state" | "balance" | undefined => {
   const amount = requested ?? inAccount(model)
-  if (model.status !== "paid" || model.order !== undefined || amount <= 0 || amount > inAccount(model)) return "state"
+  const isOver = model.status === "refunded" || model.status === "charged_back"
+  if (isOver || model.order !== undefined || amount <= 0 || amount > inAccount(model)) return "state"
   const pending = Math.min(amount, model.pending)
   if (amount > pending && amount - pending > model.available - model.spent) return "balance"
   moveTo(model, "inTransit", amount, ["pending", "available"])
@@ -93,16 +113,14 @@ export const complete = (model: RefundModel): void => {
 /** OPR-73: MEDs take what they claim, the rest goes back where it was. */
 export const fail = (model: RefundModel): void => {
   const { pending } = model.order!
-  const open = model.meds.find(({ status }) => status === "open")
-  if (model.status === "infraction" && open !== undefined) {
-    moveTo(model, "blocked", Math.max(0, Math.min(model.inTransit, open.amount - model.blocked)), ["inTransit"])
-  }
-  for (const loss of model.losses) {
+  const age = ({ med }: Loss) => model.meds.indexOf(med)
+  for (const loss of model.losses.toSorted((a, b) => age(a) - age(b))) {
     const taken = Math.min(loss.claim, model.inTransit)
     moveTo(model, "returned", taken, ["inTransit"])
     loss.taken += taken
     loss.claim = 0
   }
+  moveTo(model, "blocked", Math.max(0, Math.min(model.inTransit, contested(model) - model.blocked)), ["inTransit"])
   moveTo(model, "pending", Math.min(pending, model.inTransit), ["inTransit"])
   moveTo(model, "available", model.inTransit, ["inTransit"])
   model.order = undefined
@@ -115,26 +133,32 @@ export const giveBack = (
   { as, isMed }: { readonly as: "refunded" | "charged_back"; readonly isMed: boolean }
 ): boolean => {
   // A loss that has taken nothing yet says nothing of the amount.
-  const known = isMed ? model.losses.find(({ taken }) => taken > 0) : undefined
+  const known = isMed ? meantBy(model, requested).loss : undefined
   const wanted = requested ?? known?.taken ?? leftOf(model)
   if (model.order !== undefined && wanted - (known?.taken ?? 0) > inAccount(model) + model.blocked) fail(model)
-  const loss = isMed ? model.losses.find(({ taken }) => taken > 0) : undefined
+  const meant = isMed && known === undefined ? meantBy(model, requested) : {}
+  const loss = known ?? meant.loss
   if (loss !== undefined) {
     model.losses = model.losses.filter((other) => other !== loss)
     const amount = requested ?? loss.taken
     const more = Math.max(0, amount - loss.taken)
-    const missing = moveTo(model, "returned", more, ["blocked", "pending", "available"])
+    const missing = takeFor(model, more, contested(model))
     const less = Math.max(0, loss.taken - amount)
     moveTo(model, "available", less, ["returned"])
     if (leftOf(model) === 0) loseOpen(model)
     return more - missing + less > 0
   }
   if (Math.min(wanted, inAccount(model) + model.blocked) <= 0) return false
-  moveTo(model, "returned", wanted, ["blocked", "pending", "available"])
-  if (isMed && model.status === "infraction") {
-    moveTo(model, "available", model.blocked, ["blocked"])
-    model.status = as === "refunded" && leftOf(model) === 0 ? "refunded" : "charged_back"
-    loseOpen(model)
+  if (isMed && meant.open === undefined && model.status === "paid") {
+    model.arrived.push(Math.min(wanted, inAccount(model) + model.blocked))
+  }
+  if (!isMed) moveTo(model, "returned", wanted, ["blocked", "pending", "available"])
+  else takeFor(model, wanted, contested(model, meant.open))
+  if (meant.open !== undefined) {
+    meant.open.status = "lost"
+    unblock(model)
+    if (model.status === "paid" || model.status === "infraction")
+      model.status = as === "refunded" && leftOf(model) === 0 ? "refunded" : "charged_back"
   } else if (isMed && as === "charged_back" && model.status === "paid") {
     model.status = "charged_back"
   }
@@ -142,21 +166,39 @@ export const giveBack = (
   return true
 }
 
-export const openMed = (model: RefundModel, externalId: string, requested: number | undefined, paid: number) => {
-  if (model.status !== "paid") return false
-  const amount = Math.min(requested ?? paid, leftOf(model))
+/** The MED that a return is of: one of its amount, then the largest; one that is lost sooner than an open one. */
+const meantBy = (model: RefundModel, amount: number | undefined): { loss?: Loss; open?: Med } => {
+  const losses = model.losses.filter(({ taken }) => taken > 0).toSorted((a, b) => b.taken - a.taken)
+  const open = model.meds.filter(({ status }) => status === "open").toSorted((a, b) => b.amount - a.amount)
+  const exact = losses.find(({ taken }) => taken === amount)
+  if (exact !== undefined) return { loss: exact }
+  const meant = open.find((med) => med.amount === amount)
+  if (meant !== undefined) return { open: meant }
+  if (losses[0] !== undefined) return { loss: losses[0] }
+  return open[0] === undefined ? {} : { open: open[0] }
+}
+
+/** False of a MED of which nothing is left that no other contests. One that arrived with its return is known. */
+export const openMed = (model: RefundModel, externalId: string, requested: number | undefined): boolean => {
+  const arrived = model.arrived.indexOf(requested ?? -1)
+  if (arrived >= 0) {
+    model.arrived.splice(arrived, 1)
+    return true
+  }
+  const free = leftOf(model) - contested(model)
+  if (free <= 0) return false
+  const amount = Math.min(requested ?? free, free)
   moveTo(model, "blocked", amount, ["pending", "available"])
-  model.status = "infraction"
+  if (model.status === "paid") model.status = "infraction"
   model.meds.push({ externalId, amount, status: "open" })
   return true
 }
 
 export const win = (model: RefundModel, med: Med): boolean => {
   if (med.status !== "open") return false
-  const isOver = model.status !== "infraction"
-  moveTo(model, "available", isOver ? Math.min(med.amount, model.blocked) : model.blocked, ["blocked"])
-  if (!isOver) model.status = "paid"
   med.status = "won"
+  unblock(model)
+  if (model.status === "infraction" && contested(model) === 0) model.status = "paid"
   return true
 }
 
@@ -165,12 +207,10 @@ export const lose = (model: RefundModel, med: Med): boolean => {
   const wasOpen = med.status === "open"
   const isOver = model.status === "refunded" || model.status === "charged_back"
   if (!wasOpen && isOver && inAccount(model) + model.blocked === 0) return false
-  const places: ReadonlyArray<Place> = wasOpen
-    ? ["blocked", "pending", "available"]
-    : ["pending", "available", "blocked"]
-  const missing = moveTo(model, "returned", med.amount, places)
-  model.losses.push({ taken: med.amount - missing, claim: model.order === undefined ? 0 : missing })
+  const missing = takeFor(model, med.amount, contested(model, med))
+  model.losses.push({ med, taken: med.amount - missing, claim: model.order === undefined ? 0 : missing })
   med.status = "lost"
+  unblock(model)
   if (!isOver) model.status = "charged_back"
   if (leftOf(model) === 0) loseOpen(model)
   return true

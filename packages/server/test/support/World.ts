@@ -268,6 +268,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/approvals/{id}/approve": { reason: person.reference },
     "POST /operator/v1/approvals/{id}/reject": { reason: person.reference },
     "POST /operator/v1/exceptions/{id}/resolve": { action: "dismiss", reason: person.reference },
+    "POST /operator/v1/exceptions/{id}/refund": { amount: 1 },
     "PATCH /operator/v1/webhooks/{id}": { active: true },
     "POST /operator/v1/deliveries/resend": {
       resource_id: world.ids["charges"]?.[1],

@@ -32,7 +32,7 @@ export interface Call<Caller, Params, Query, Key> {
   /** A string where the endpoint requires one. */
   readonly idempotencyKey: Key
   readonly lastEventId: string | undefined
-  /** The parsed body; `undefined` without a body or where it is not JSON; `UnreadableBody` where it is not text. */
+  /** The parsed body; `undefined` without a body; `UnreadableBody` where it is not JSON. */
   readonly body: unknown
 }
 
@@ -238,9 +238,9 @@ const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
     if (Exit.isSuccess(decoded)) {
       return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
     }
-    const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
-    const { details = NONE } = refusalOfFields(violations, fields)
-    return Exit.fail(new ValidationError({ details: [...details, ...unknown] }))
+    const violations = violationsOf(decoded.cause, fields).map((each) => ({ ...each, path: each.path.slice(0, 1) }))
+    const { details = NONE, message = "" } = refusalOfFields(violations, fields)
+    return Exit.fail(new ValidationError({ details: [...details, ...unknown], message }))
   }
 }
 
@@ -263,9 +263,16 @@ const fieldsOf = (search: string): Record<string, string | Array<string>> => {
 
 const parse = (body: string | UnreadableBody | undefined): unknown => {
   if (typeof body !== "string") return body
+  if (body === "") return undefined
   try {
     return JSON.parse(body)
   } catch {
-    return undefined
+    return notJson
   }
 }
+
+const notJson = new UnreadableBody({
+  code: "VALIDATION_ERROR",
+  details: undefined,
+  message: "The request body is not JSON."
+})

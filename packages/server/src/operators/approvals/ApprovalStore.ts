@@ -88,6 +88,10 @@ export interface ApprovalRow {
   readonly created_at: Date
   /** The account's `available` now; null without an account. */
   readonly available: bigint | null
+  /** The names of the resource, the account, and of what the request names by an id. */
+  readonly names: Readonly<Record<string, string>>
+  /** Requests of the last 72 hours for a payout with the same recipient and amount, which are not rejected. */
+  readonly equal_requests: ReadonlyArray<string>
 }
 
 export class ApprovalStore extends Context.Service<
@@ -159,6 +163,7 @@ export class ApprovalStore extends Context.Service<
                 payout: request.payout === undefined ? null : JSON.stringify(request.payout),
                 sealed: request.seal?.(id) ?? null,
                 fingerprint: of,
+                intent: intentOf(request),
                 by,
                 epochMs
               })
@@ -208,15 +213,43 @@ const fingerprintOf = (by: string, { action, key, request, resourceId }: Approva
   return fingerprint([action, resourceId, requester, key ?? request])
 }
 
+const MAX_EQUAL_REQUESTS = 10
+
+/** Equal for payouts of the same account, recipient and amount. Only of payouts that the approval creates. */
+const intentOf = ({ accountId, action, payout }: ApprovalRequest): string | null => {
+  if (action !== "payout.create" || payout === undefined) return null
+  return fingerprint([accountId, payout.amount, { ...payout.recipient, name: null }])
+}
+
 /** The status as it is shown: `approvalStatusAt` of `domain`. */
 const status = `CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired'
   ELSE a.status END`
+
+/** The ids in a field of the request or of the values before it. */
+const idsIn = (
+  field: string
+) => `ARRAY(SELECT e.id::uuid FROM (VALUES (a.request -> '${field}'), (a.before -> '${field}')) v (ids),
+      json_array_elements_text(CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids) END)
+      e (id))`
+
+const names = `(SELECT coalesce(json_object_agg(n.id, n.name), '{}') FROM (
+    SELECT id, name FROM accounts WHERE id = ANY (ARRAY[a.account_id, a.resource_id] || ${idsIn("account_ids")})
+    UNION ALL SELECT id, name FROM applications WHERE id = a.resource_id
+    UNION ALL SELECT id, name FROM operators WHERE id = a.resource_id
+    UNION ALL SELECT id, name FROM acquirer_connections
+      WHERE id = ANY (ARRAY[a.resource_id] || ${idsIn("connection_id")})) n)`
+
+const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.intent AND e.id <> a.id
+    AND e.created_at > now() - interval '${APPROVAL_HOURS} hours'
+    AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
+    ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
   a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
   a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available`
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  ${names} AS names, ${equalRequests} AS equal_requests`
 
 const approvalList = (asked: ApprovalStatus | undefined): List => ({
   table: "approvals",
@@ -262,13 +295,14 @@ const insertOne = statement(
     payout: value("text"),
     sealed: value("text"),
     fingerprint: value("text"),
+    intent: value("text"),
     by: value("uuid"),
     epochMs: value("double precision")
   },
   (p) => `INSERT INTO approvals (id, action, resource_id, account_id, concerns, request, before, payout, sealed,
-      fingerprint, requested_by, status, expires_at, created_at)
+      fingerprint, intent, requested_by, status, expires_at, created_at)
     VALUES (${p.id}, ${p.action}, ${p.resourceId}, ${p.accountId}, ${p.concerns}, ${p.request}::json, ${p.before}::json,
-      ${p.payout}::json, ${p.sealed}, ${p.fingerprint}, ${p.by}, 'pending', now() + interval '${APPROVAL_HOURS} hours',
+      ${p.payout}::json, ${p.sealed}, ${p.fingerprint}, ${p.intent}, ${p.by}, 'pending', now() + interval '${APPROVAL_HOURS} hours',
       to_timestamp(${p.epochMs} / 1000))
     ON CONFLICT (fingerprint) WHERE status = 'pending' DO NOTHING RETURNING id`
 )

@@ -25,7 +25,7 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "./ChargeMoney.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
@@ -39,7 +39,7 @@ export class Cancellations extends Context.Service<
       audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
     /** Asks the provider again. `RefundOrders` claims the orders that are due. */
-    readonly repeat: (order: ChargeOrder) => Effect.Effect<void, Unavailable>
+    readonly repeat: (order: Leased<ChargeOrder>) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/Cancellations") {
   static readonly layer = Layer.effect(
@@ -79,7 +79,7 @@ export class Cancellations extends Context.Service<
       )
 
       /** Asks the provider and commits its final answer; another one leaves the order open. Gives whether it has ended. */
-      const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
+      const execute = Effect.fnUntraced(function* (order: Leased<ChargeOrder>) {
         const { chargeId, connectionId, id } = order
         const asked = acquirer.providerFor(connectionId).pipe(
           Effect.flatMap((provider) => provider.cancel({ id, txid: txidFromId(chargeId) })),

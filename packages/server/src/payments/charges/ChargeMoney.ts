@@ -61,16 +61,21 @@ export class ChargeMoney extends Context.Service<
           const charge = yield* charges.lock(chargeId)
           if (charge === undefined) return undefined
           const order = yield* orders.lockOpenOf(chargeId)
-          const rows = yield* sql.unsafe<{ kind: string; amount: bigint }>(
-            ...sumOf({ chargeId, accountId: charge.accountId })
-          )
-          return { charge, order, funds: fundsOf(rows) }
+          return { charge, order, funds: yield* findFunds(sql, chargeId, charge.accountId) }
         }),
         move
       })
     })
   )
 }
+
+/** The money of a charge, or of an exception, in an account. */
+export const findFunds = (
+  sql: SqlClient,
+  resourceId: string,
+  accountId: string
+): Effect.Effect<ChargeFunds, SqlError> =>
+  Effect.map(sql.unsafe<{ kind: string; amount: bigint }>(...sumOf({ resourceId, accountId })), fundsOf)
 
 const fundsOf = (rows: ReadonlyArray<{ readonly kind: string; readonly amount: bigint }>): ChargeFunds => {
   const sums = new Map(rows.map(({ amount, kind }) => [kind, Number(amount)]))
@@ -83,11 +88,11 @@ const fundsOf = (rows: ReadonlyArray<{ readonly kind: string; readonly amount: b
 }
 
 const sumOf = statement(
-  { chargeId: value("uuid"), accountId: value("uuid") },
+  { resourceId: value("uuid"), accountId: value("uuid") },
   (p) => `
   SELECT ends.kind, sum(ends.amount)::bigint AS amount FROM ledger_transfers t
   CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
-  WHERE t.resource_id = ${p.chargeId} AND t.account_id = ${p.accountId} GROUP BY ends.kind`
+  WHERE t.resource_id = ${p.resourceId} AND t.account_id = ${p.accountId} GROUP BY ends.kind`
 )
 
 const postTransfers = statement(

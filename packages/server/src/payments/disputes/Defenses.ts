@@ -17,7 +17,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { Disputes } from "./Disputes.ts"
 import { DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
@@ -26,7 +26,7 @@ import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 
-/** The provider refused the defense. */
+/** The provider refused the defense of a charge's dispute. Of an exception's, only the message says so. */
 export class DefenseRejected extends Data.TaggedError("DefenseRejected")<{
   readonly chargeId: string
   readonly reason: string
@@ -65,12 +65,8 @@ export class Defenses extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
-      const lock = Effect.fnUntraced(function* ({ chargeId, id }: StoredDispute) {
-        return (yield* store.lockOfCharge(chargeId)).find((dispute) => dispute.id === id)
-      })
-
       const insert = Effect.fnUntraced(function* (known: StoredDispute, { files, text }: Defense) {
-        const dispute = (yield* lock(known)) ?? known
+        const dispute = (yield* store.lock(known.id)) ?? known
         const isFiled = (yield* store.defensesOpenOf([dispute.id])).has(dispute.id)
         if (dispute.status !== "open" || isFiled) return yield* new InvalidStateError({ status: dispute.status })
         const { epochMs, id } = ids.next()
@@ -84,7 +80,7 @@ export class Defenses extends Context.Service<
       /** Commits the provider's answer. False where it was committed before, or another process has asked again. */
       const finish = Effect.fnUntraced(
         function* (order: StoredOrder, dispute: StoredDispute, refusal: string | undefined) {
-          const locked = yield* lock(dispute)
+          const locked = yield* store.lock(dispute.id)
           if (locked === undefined || !(yield* orders.finish(order, refusal === undefined ? "done" : "refused"))) {
             return false
           }
@@ -114,7 +110,7 @@ export class Defenses extends Context.Service<
       })
 
       /** Asks the provider and commits its answer; an unclear one leaves the order open. Gives the reason of a refusal. */
-      const execute = Effect.fnUntraced(function* (order: StoredOrder) {
+      const execute = Effect.fnUntraced(function* (order: Leased) {
         const dispute = order.disputeId === null ? undefined : yield* store.find(order.disputeId)
         if (dispute === undefined) return undefined
         const asked = acquirer.providerFor(order.connectionId).pipe(
@@ -138,7 +134,7 @@ export class Defenses extends Context.Service<
             runToCompletion(sql)
           )
           const refusal = yield* execute(order)
-          if (refusal !== undefined) {
+          if (refusal !== undefined && dispute.chargeId !== null) {
             return yield* new DefenseRejected({ chargeId: dispute.chargeId, reason: refusal })
           }
           return yield* disputes.find(disputeId)

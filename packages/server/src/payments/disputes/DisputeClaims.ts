@@ -3,10 +3,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ids } from "../../base/Ids.ts"
-import { outboxEntry } from "../../events/Outbox.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
 import { claimsOn, decideReport, isOpen } from "./DisputeDecision.ts"
-import { changedDispute, newDispute } from "./DisputeResource.ts"
+import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
 import { DisputeStore } from "./DisputeStore.ts"
 
 export const layer = Layer.effect(
@@ -18,17 +17,18 @@ export const layer = Layer.effect(
     return DisputedMoney.of({
       claimsOn: (locked, refunds) =>
         Effect.map(store.lockOfCharge(locked.charge.id), (disputes) => claimsOn(locked, disputes, refunds)),
-      loseOpen: Effect.fnUntraced(function* (chargeId) {
+      loseOpen: Effect.fnUntraced(function* (chargeId, which) {
         const nowMs = yield* Clock.currentTimeMillis
         for (const dispute of yield* store.lockOfCharge(chargeId)) {
-          const lost = isOpen(dispute) ? decideReport(dispute, "lost", nowMs, ids) : undefined
+          const isMeant = which === "all" || which.disputeId === dispute.id
+          const lost = isMeant && isOpen(dispute) ? decideReport(dispute, "lost", nowMs, ids) : undefined
           if (lost !== undefined) yield* store.put(lost.dispute, lost.outbox)
         }
       }),
       addLost: (charge, amount) => {
         const reason = "returned without prior notice"
-        const dispute = newDispute(charge, ids.next(), { amount, reason, arrivedResolved: true })
-        return store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedDispute(dispute), ids.next))
+        const dispute = newDispute(contestedCharge(charge), ids.next(), { amount, reason, arrivedResolved: true })
+        return store.put(dispute, disputeEntry(dispute, ["lost"], ids))
       }
     })
   })

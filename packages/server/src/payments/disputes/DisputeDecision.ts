@@ -2,29 +2,42 @@
  * Decides what a MED does to its charge, and the states of a dispute. Pure.
  *
  * Guarantees:
- * - a MED contests no more than is left of the charge, and blocks it as far as the account has it (DSP-7);
- * - a loss takes no more than the account has, first what is blocked. After a `won`, the money of a later MED stays blocked as
- *   far as the account has other money;
+ * - a MED contests no more than is left of the charge and no other MED contests, and blocks it as far as the account has it
+ *   (DSP-7);
+ * - a loss takes no more than the account has, first what is blocked for it. What other MEDs contest stays blocked as far as the
+ *   account has other money;
+ * - the charge is `paid` again with the last open dispute, if it is won and none was lost;
  * - a report that the transition table does not allow in the present state decides nothing (DSP-2).
  */
-import { inAccount, leftOf, splitAccount, splitReturn } from "@pix-payments/domain/ChargeMoney"
+import {
+  blockedBeyond,
+  contestedBy,
+  inAccount,
+  leftOf,
+  splitAccount,
+  splitLoss
+} from "@pix-payments/domain/ChargeMoney"
 import { type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
 import type { Ids } from "../../base/Ids.ts"
-import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
+import type { OutboxEntry } from "../../events/Outbox.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
-import { type DisputeClaims, movementsFrom, unreportedReturn } from "../refunds/RefundDecision.ts"
+import { type DisputeClaims, movementsFrom, wasPaid } from "../refunds/RefundDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
-import { changedDispute, newDispute } from "./DisputeResource.ts"
+import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
 import type { StoredDispute } from "./DisputeStore.ts"
 
 /** A dispute after a change, and its events. */
 export interface DisputeChange {
   readonly dispute: StoredDispute
-  readonly outbox: OutboxEntry
+  readonly outbox: OutboxEntry | undefined
 }
 
 export const isOpen = ({ status }: StoredDispute): boolean => status === "open" || status === "under_review"
+
+/** The cents that open disputes contest, without one of them. */
+export const contestedByOthers = (disputes: ReadonlyArray<StoredDispute>, id: string | undefined): number =>
+  sumOf(disputes.filter((dispute) => isOpen(dispute) && dispute.id !== id))
 
 /** The next state of a dispute; `undefined` where its state does not allow the report. */
 export const decideReport = (
@@ -41,39 +54,56 @@ export const decideReport = (
     sequence: dispute.sequence + 1,
     resolvedAtMs: report === "defended" ? dispute.resolvedAtMs : nowMs
   }
-  return { dispute: moved, outbox: outboxEntry("dispute.pix", transition.events, changedDispute(moved), ids.next) }
+  return { dispute: moved, outbox: disputeEntry(moved, transition.events, ids) }
 }
 
-/** A new MED; `undefined` where the charge cannot be contested. */
+/** A new MED; `undefined` where nothing of the charge can be contested. */
 export const decideOpening = (
   { charge, funds }: LockedCharge,
+  disputes: ReadonlyArray<StoredDispute>,
   med: Extract<Reversal, { readonly _tag: "med.opened" }>,
   ids: Ids["Service"]
 ): (DisputeChange & { readonly step: ChargeStep }) | undefined => {
+  if (charge.method !== "pix" || !wasPaid(charge)) return undefined
+  const amount = contestedBy(med.amount, funds, contestedByOthers(disputes, undefined))
+  if (amount === 0) return undefined
+  // A second MED while one is open changes no state.
   const report = allowedReport(charge, "infraction")
-  if (charge.method !== "pix" || report === undefined) return undefined
-  const amount = Math.min(med.amount ?? charge.amount, leftOf(funds))
   const parts = splitAccount(Math.min(amount, inAccount(funds)), funds)
-  const dispute = newDispute(charge, ids.next(), { ...med, amount, arrivedResolved: false })
+  const dispute = newDispute(contestedCharge(charge), ids.next(), { ...med, amount, arrivedResolved: false })
   return {
     step: { report, reason: "charge.infraction", movements: movementsFrom(parts, "blocked") },
     dispute,
-    outbox: outboxEntry("dispute.pix", ["opened"], changedDispute(dispute), ids.next)
+    outbox: disputeEntry(dispute, ["opened"], ids)
   }
 }
 
-/** The money of a MED that is won: it is available again. */
-export const decideWin = ({ charge, funds }: LockedCharge, dispute: StoredDispute): ChargeStep => {
-  const report = allowedReport(charge, "dispute_won")
-  // Another dispute of the charge may have ended it, and this one's money is still blocked.
-  const amount = report === undefined ? Math.min(dispute.amount, funds.blocked) : funds.blocked
+/** The dispute whose return was the first news of it, of which this is the opening; `undefined` where there is none. */
+export const arrivedBefore = (
+  disputes: ReadonlyArray<StoredDispute>,
+  { amount, externalId }: Extract<Reversal, { readonly _tag: "med.opened" }>
+): StoredDispute | undefined =>
+  externalId === undefined
+    ? undefined
+    : disputes.find((dispute) => dispute.arrivedResolved && dispute.externalId === null && dispute.amount === amount)
+
+/** The money of a MED that is won: what no other contests is available again. */
+export const decideWin = (
+  { charge, funds }: LockedCharge,
+  dispute: StoredDispute,
+  disputes: ReadonlyArray<StoredDispute>
+): ChargeStep => {
+  const others = contestedByOthers(disputes, dispute.id)
+  const report = others > 0 ? undefined : allowedReport(charge, "dispute_won")
+  const amount = blockedBeyond(funds, others)
   return { report, reason: "charge.dispute_won", movements: [{ debit: "blocked", credit: "available", amount }] }
 }
 
 /** The money of a MED that is lost; `undefined` where the loss changes nothing. */
 export const decideLoss = (
   locked: LockedCharge,
-  dispute: StoredDispute
+  dispute: StoredDispute,
+  disputes: ReadonlyArray<StoredDispute>
 ):
   | {
       readonly step: ChargeStep
@@ -89,37 +119,38 @@ export const decideLoss = (
   const amount = Math.min(dispute.amount, inAccount(funds) + funds.blocked)
   // After a `won`, the money may have gone back another way.
   if (!isOpen(dispute) && report === undefined && amount <= 0) return undefined
-  // What a later MED contests stays contested, as far as the account has the money.
-  const released = Math.min(amount, inAccount(funds))
-  const parts = isOpen(dispute)
-    ? splitReturn(amount, funds)
-    : { ...splitAccount(released, funds), blocked: amount - released }
-  const step = { report, reason: "charge.charged_back", movements: movementsFrom(parts, "acquirer") }
+  const parts = splitLoss(amount, funds, contestedByOthers(disputes, dispute.id))
+  const movements = [
+    ...movementsFrom(parts, "acquirer"),
+    { debit: "blocked", credit: "available", amount: parts.released } as const
+  ]
+  const step = { report, reason: "charge.charged_back", movements }
   return { step, amount, pending: parts.pending, isEmpty: leftOf(afterStep(locked, step).funds) === 0 }
 }
 
 /**
  * What MEDs claim of the money of a refund that fails (OPR-73).
  *
- * Compares no times: the clocks of servers differ. A refund is ordered of a paid charge only, so what is lost while a refund is
- * open was lost since; and a MED that arrived lost, before or since, arrived with a return of the same amount.
+ * Compares no times: the clocks of servers differ. No refund is ordered once a MED is lost, so what is lost while a refund is open
+ * was lost since; and a MED that arrived lost, before or since, arrived with a return of the same amount.
  */
 export const claimsOn = (
   { charge, funds }: LockedCharge,
   disputes: ReadonlyArray<StoredDispute>,
   refunds: ReadonlyArray<StoredRefund>
 ): DisputeClaims => {
-  if (charge.status === "infraction") {
-    const contested = disputes.find(isOpen)?.amount ?? charge.amount
-    return { contested: Math.max(0, contested - funds.blocked), lost: 0, taken: undefined }
-  }
-  const lost = disputes.filter(({ status }) => status === "lost")
-  const returns = refunds.filter(({ nature }) => nature === "dispute")
-  // Once the provider has reported the return of a MED, its amount is known and nothing is missing.
-  const reported = returns.filter(({ providerId }) => providerId !== null)
-  const isReported = reported.length > lost.filter(({ arrivedResolved }) => arrivedResolved).length
-  if (charge.status !== "charged_back" || isReported) return { contested: 0, lost: 0, taken: undefined }
-  return { contested: 0, lost: Math.max(0, sumOf(lost) - sumOf(returns)), taken: unreportedReturn(returns) }
+  const oldestFirst = disputes.toReversed()
+  const open = oldestFirst.filter(isOpen)
+  const contested = Math.max(0, sumOf(open) - funds.blocked)
+  const lost = oldestFirst
+    .filter(({ arrivedResolved, status }) => status === "lost" && !arrivedResolved && charge.status === "charged_back")
+    .map(({ amount, id }) => {
+      const taken = refunds.find(({ disputeId }) => disputeId === id)
+      // Once the provider has reported the return of a MED, its amount is known and nothing is missing.
+      const isReported = taken !== undefined && taken.providerId !== null
+      return { disputeId: id, missing: isReported ? 0 : Math.max(0, amount - (taken?.amount ?? 0)), taken }
+    })
+  return { contested, open, lost: lost.filter(({ missing }) => missing > 0) }
 }
 
 const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)

@@ -1,6 +1,6 @@
 /**
- * Disputes in PostgreSQL. A dispute changes together with its charge and its money, so that every write runs in a
- * transaction that has locked the charge.
+ * Disputes in PostgreSQL. A dispute changes together with its charge, or exception, and its money, so that every write runs
+ * in a transaction that has locked the charge or exception.
  */
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import * as Context from "effect/Context"
@@ -21,9 +21,11 @@ import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 
 const disputeTable = table({
   id: uuid(),
-  chargeId: uuid(),
+  chargeId: nullable(uuid()),
+  /** Of money that an account accepted; a dispute is of a charge or of an exception. */
+  exceptionId: nullable(uuid()),
   accountId: uuid(),
-  applicationId: uuid(),
+  applicationId: nullable(uuid()),
   /** Null is the simulator's. */
   connectionId: nullable(uuid()),
   /** Its id at the provider. */
@@ -36,7 +38,11 @@ const disputeTable = table({
   defenseDeadlineAtMs: nullable(instant("defense_deadline_at")),
   resolvedAtMs: nullable(instant("resolved_at")),
   arrivedResolved: boolean(),
-  sequence: integer()
+  sequence: integer(),
+  /** Cents of an exception that went back to the payer with it. Of a charge, refunds have them. */
+  returned: bigint(),
+  /** The provider's id of that return; null until it is reported. */
+  returnId: nullable(text())
 })
 
 export interface StoredDispute extends Stored<typeof disputeTable> {}
@@ -62,14 +68,17 @@ export interface DisputeFile {
 export class DisputeStore extends Context.Service<
   DisputeStore,
   {
-    /** Stores a new dispute or the next state of one, with its outbox entry, in a transaction. */
-    readonly put: (dispute: StoredDispute, outbox: OutboxEntry) => Effect.Effect<void, SqlError>
+    /** Stores a new dispute or the next state of one, with an outbox entry if it has events, in a transaction. */
+    readonly put: (dispute: StoredDispute, outbox: OutboxEntry | undefined) => Effect.Effect<void, SqlError>
     /** Stores a message, with an outbox entry if it is an event, in a transaction. */
     readonly addMessage: (message: DisputeMessage, outbox: OutboxEntry | undefined) => Effect.Effect<void, SqlError>
     /** Stores a file of a message, in its transaction. */
     readonly addFile: (messageId: string, file: DisputeFile) => Effect.Effect<void, SqlError>
     /** The disputes of a charge, newest first, locked for the caller's transaction. */
     readonly lockOfCharge: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
+    /** The disputes of an exception, newest first, locked for the caller's transaction. */
+    readonly lockOfException: (exceptionId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
+    readonly lock: (id: string) => Effect.Effect<StoredDispute | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredDispute | undefined, Unavailable>
     /** A dispute by its id at the provider of a connection. */
     readonly findByExternalId: (
@@ -100,7 +109,9 @@ export class DisputeStore extends Context.Service<
 
       return DisputeStore.of({
         put: (dispute, outbox) =>
-          signaled(sql.unsafe<ChangedRow>(...putOne({ disputes: [dispute], outbox: [outbox] }))),
+          signaled(
+            sql.unsafe<ChangedRow>(...putOne({ disputes: [dispute], outbox: outbox === undefined ? [] : [outbox] }))
+          ),
         addMessage: (message, outbox) =>
           signaled(
             sql.unsafe<ChangedRow>(...addOne({ messages: [message], outbox: outbox === undefined ? [] : [outbox] }))
@@ -110,6 +121,14 @@ export class DisputeStore extends Context.Service<
             VALUES (${id}::uuid, ${messageId}::uuid, ${name}, ${contentType}, decode(${base64}, 'base64'))`),
         lockOfCharge: (chargeId) =>
           Effect.map(sql.unsafe<Row>(...lockAllOf({ chargeId })), (found) => found.map(disputeTable.decode)),
+        lockOfException: (exceptionId) =>
+          Effect.map(sql.unsafe<Row>(...lockAllOfException({ exceptionId })), (found) =>
+            found.map(disputeTable.decode)
+          ),
+        lock: (id) =>
+          Effect.map(sql.unsafe<Row>(...lockOne({ id })), ([row]) =>
+            row === undefined ? undefined : disputeTable.decode(row)
+          ),
         find: (id) =>
           sql.unsafe<Row>(...findOne({ id })).pipe(
             Effect.map(([row]) => (row === undefined ? undefined : disputeTable.decode(row))),
@@ -186,6 +205,16 @@ const lockAllOf = statement(
   ({ chargeId }) => `SELECT ${columns} FROM disputes WHERE charge_id = ${chargeId} ORDER BY id DESC FOR UPDATE`
 )
 
+const lockAllOfException = statement(
+  { exceptionId: value("uuid") },
+  ({ exceptionId }) => `SELECT ${columns} FROM disputes WHERE exception_id = ${exceptionId} ORDER BY id DESC FOR UPDATE`
+)
+
+const lockOne = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT ${columns} FROM disputes WHERE id = ${id} FOR UPDATE`
+)
+
 const findMessages = statement(
   { ids: uuids },
   ({ ids }) => `SELECT ${messageTable.columns()} FROM dispute_messages WHERE dispute_id = ANY (${ids}) ORDER BY id`
@@ -198,7 +227,8 @@ const putOne = statement(
     INSERT INTO disputes (${columns})
     SELECT ${columns} FROM ${p.disputes} AS d
     ON CONFLICT (id) DO UPDATE SET status = excluded.status, resolved_at = excluded.resolved_at,
-      sequence = excluded.sequence
+      sequence = excluded.sequence, external_id = excluded.external_id, returned = excluded.returned,
+      return_id = excluded.return_id
     RETURNING id
   ),
   ${p.outbox.insert(CHANGED)}

@@ -18,16 +18,15 @@ import { InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { outboxEntry } from "../../events/Outbox.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
-import { providerRefund, type Reversed } from "../refunds/RefundDecision.ts"
+import { providerRefund, type Reversed, wasPaid } from "../refunds/RefundDecision.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { RefundStore } from "../refunds/RefundStore.ts"
-import { decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
-import { changedDispute } from "./DisputeResource.ts"
+import { arrivedBefore, decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
+import { disputeEntry } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
 /** A dispute by our id or, where that is empty, by the provider's. */
@@ -42,11 +41,13 @@ export class Disputes extends Context.Service<
   {
     /** Returns or blocks money of a charge as the provider reports, in a transaction that has locked it. */
     readonly reverse: (locked: LockedCharge, notification: Reversal) => Effect.Effect<Reversed, SqlError>
-    /** Applies the outcome of a dispute, in a transaction. False where its state does not allow it. */
+    /** Applies the outcome of a charge's dispute, in a transaction. False where its state does not allow it. */
     readonly resolve: (
-      dispute: DisputeReference,
+      dispute: StoredDispute & { readonly chargeId: string },
       outcome: "won" | "lost"
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
+    /** A dispute of a charge or of an exception, in a transaction. */
+    readonly findBy: (dispute: DisputeReference) => Effect.Effect<StoredDispute, NotFoundError | Unavailable | SqlError>
     /** Makes an open dispute `under_review`, in a transaction. False where it is not open. */
     readonly defended: (dispute: StoredDispute) => Effect.Effect<boolean, SqlError>
     /** Adds a message of the platform to the chat, in a transaction (DSP-8). */
@@ -103,27 +104,45 @@ export class Disputes extends Context.Service<
         locked: LockedCharge,
         med: Extract<Reversal, { readonly _tag: "med.opened" }>
       ) {
-        const opening = decideOpening(locked, med, ids)
-        if (opening === undefined) return { isApplied: false, unmatched: 0 }
+        const all = yield* store.lockOfCharge(locked.charge.id)
+        const arrived = arrivedBefore(all, med)
+        if (arrived !== undefined) {
+          yield* store.put({ ...arrived, externalId: med.externalId ?? null }, undefined)
+          return { isApplied: true, unmatched: 0 }
+        }
+        const opening = decideOpening(locked, all, med, ids)
+        if (opening === undefined) {
+          const { amount, method } = locked.charge
+          const wanted = med.amount !== undefined && med.amount > 0 ? med.amount : amount
+          return { isApplied: false, unmatched: method === "pix" && wasPaid(locked.charge) ? wanted : 0 }
+        }
         yield* moveCharge(locked, opening.step)
         yield* store.put(opening.dispute, opening.outbox)
         return { isApplied: true, unmatched: 0 }
       })
 
-      const win = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
-        yield* moveCharge(locked, decideWin(locked, dispute))
+      const win = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        dispute: StoredDispute,
+        all: ReadonlyArray<StoredDispute>
+      ) {
+        yield* moveCharge(locked, decideWin(locked, dispute, all))
         return yield* moveDispute(dispute, "won")
       })
 
-      const lose = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
-        const loss = decideLoss(locked, dispute)
+      const lose = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        dispute: StoredDispute,
+        all: ReadonlyArray<StoredDispute>
+      ) {
+        const loss = decideLoss(locked, dispute, all)
         if (loss === undefined) return false
         const { amount, isEmpty, pending, step } = loss
         yield* moveCharge(locked, step)
-        const made = { amount, pending, isMed: true, providerId: null }
+        const made = { amount, pending, isMed: true, disputeId: dispute.id, providerId: null }
         if (amount > 0) yield* refundStore.put(providerRefund(locked.charge, ids.next(), made))
         yield* moveDispute(dispute, "lost")
-        if (isEmpty) yield* disputed.loseOpen(locked.charge.id)
+        if (isEmpty) yield* disputed.loseOpen(locked.charge.id, "all")
         return true
       })
 
@@ -133,10 +152,7 @@ export class Disputes extends Context.Service<
         text: string
       ) {
         const { epochMs, id } = ids.next()
-        const outbox =
-          author === "platform"
-            ? outboxEntry("dispute.pix", ["message"], changedDispute(dispute, text), ids.next)
-            : undefined
+        const outbox = author === "platform" ? disputeEntry(dispute, ["message"], ids, text) : undefined
         yield* store.addMessage({ id, disputeId: dispute.id, author, text, atMs: epochMs }, outbox)
       })
 
@@ -153,13 +169,15 @@ export class Disputes extends Context.Service<
           }
         },
 
-        resolve: Effect.fn("Disputes.resolve")(function* (reference, outcome) {
-          const known = yield* findBy(reference)
+        findBy,
+
+        resolve: Effect.fn("Disputes.resolve")(function* (known, outcome) {
           const locked = yield* money.lock(known.chargeId)
           if (locked === undefined) return yield* new NotFoundError()
-          const dispute = (yield* store.lockOfCharge(known.chargeId)).find(({ id }) => id === known.id)
+          const all = yield* store.lockOfCharge(known.chargeId)
+          const dispute = all.find(({ id }) => id === known.id)
           if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
-          return yield* outcome === "won" ? win(locked, dispute) : lose(locked, dispute)
+          return yield* outcome === "won" ? win(locked, dispute, all) : lose(locked, dispute, all)
         }),
 
         defended: (dispute) => moveDispute(dispute, "defended"),

@@ -21,11 +21,15 @@ export interface ReceivedReversal {
   readonly reversal: Reversal
 }
 
-/** A payment: of a Pix, which exceptions of a few kinds have not, and of the charge that it pays, if it pays one. */
+/**
+ * A payment: of a Pix, which exceptions of a few kinds have not, and of the charge that it pays, if it pays one. `isAccepted`: an
+ * account has the money.
+ */
 export interface ArrivedPayment {
   readonly connectionId: string
   readonly endToEndId: string | undefined
   readonly chargeId: string | undefined
+  readonly isAccepted: boolean
 }
 
 export class EarlyReversals extends Context.Service<
@@ -35,7 +39,7 @@ export class EarlyReversals extends Context.Service<
     readonly keepForPix: (received: ReceivedReversal, endToEndId: string) => Effect.Effect<void, SqlError>
     /** Keeps one until the payment of its charge. */
     readonly keepForCharge: (received: ReceivedReversal, chargeId: string) => Effect.Effect<void, SqlError>
-    /** Takes those that a payment ends the wait of, in the order of their arrival. A MED waits for one that pays a charge. */
+    /** Takes those that a payment ends the wait of, in the order of their arrival. A MED waits for one that an account has. */
     readonly take: (payment: ArrivedPayment) => Effect.Effect<ReadonlyArray<ReceivedReversal>, SqlError>
   }
 >()("@pix-payments/server/EarlyReversals") {
@@ -60,17 +64,17 @@ export class EarlyReversals extends Context.Service<
           yield* sql`UPDATE charges SET has_early_reversals = true WHERE id = ${chargeId}::uuid`
         }),
 
-        take: Effect.fnUntraced(function* ({ chargeId, connectionId, endToEndId }) {
-          const paysCharge = chargeId !== undefined
+        take: Effect.fnUntraced(function* ({ chargeId, connectionId, endToEndId, isAccepted }) {
           const rows = yield* sql<{ id: string; notification: unknown }>`
             DELETE FROM early_reversals
             WHERE end_to_end_id = ${endToEndId ?? null}::text AND connection_id = ${connectionId}::uuid
-              AND (${paysCharge}::boolean OR notification ->> '_tag' <> 'med.opened')
+              AND (${isAccepted}::boolean OR notification ->> '_tag' <> 'med.opened')
             RETURNING id, notification`
-          const ofCharge = paysCharge
-            ? yield* sql<{ id: string; notification: unknown }>`
+          const ofCharge =
+            chargeId !== undefined
+              ? yield* sql<{ id: string; notification: unknown }>`
                 DELETE FROM early_reversals WHERE charge_id = ${chargeId}::uuid RETURNING id, notification`
-            : []
+              : []
           if (ofCharge.length > 0) {
             yield* sql`UPDATE charges SET has_early_reversals = false WHERE id = ${chargeId ?? null}::uuid`
           }

@@ -3,14 +3,11 @@
  *
  * Guarantees:
  * - of several resolutions of one exception at the same time, one is done, and the others are refused;
- * - the money of an accepted exception reaches the account in the commit that resolves it, with the payment of its charge
- *   if it is one (BAL-12). What waited for that payment is applied in that commit (`Reversals.ts`). For another charge than
- *   the payment names, it needs the `Authority` around it (OPR-112).
+ * - the money of an accepted exception reaches the account in the commit that resolves it (`Acceptance.ts`).
  *
  * Rules: BAL-11, BAL-12, OPR-80 to OPR-89.
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
-import { chargeStatusAt } from "@pix-payments/domain/Charge"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { hasFormOfOurs } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
@@ -19,25 +16,24 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { Charges } from "../charges/Charges.ts"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
-import { passSettlement } from "../charges/Settlements.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
-import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
+import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { Ids } from "../../base/Ids.ts"
-import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { isThrough, movement, resolution } from "./Exceptions.ts"
+import type { Leased } from "../../providers/OrderStore.ts"
+import { Acceptance, type AcceptFor, type Recipient } from "./Acceptance.ts"
+import { acceptContradiction } from "./ContradictoryOutcomes.ts"
+import { resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
-import { Reversals } from "./Reversals.ts"
 
 /** What an operator decides. */
 export type Decision =
   | { readonly action: "return"; readonly reason: string | null }
-  | { readonly action: "accept"; readonly chargeId: string | null; readonly reason: string | null }
+  | ({ readonly action: "accept"; readonly reason: string | null } & AcceptFor)
   | { readonly action: "dismiss"; readonly reason: string }
 
 export class ExceptionResolution extends Context.Service<
@@ -54,11 +50,6 @@ export class ExceptionResolution extends Context.Service<
       NotFoundError | InvalidStateError | RequestRefused | ApprovalRequired | Unavailable | E,
       R
     >
-    /** The charge that `accept` is for, and whether the payment names it: another one needs the `Authority` around it. */
-    readonly acceptanceOf: (
-      exception: StoredException,
-      chargeId: string | null
-    ) => Effect.Effect<{ readonly charge: StoredCharge; readonly isNamed: boolean }, RequestRefused | Unavailable>
     /** Applies the rule of its connection to a new exception, in the transaction that raises it. */
     readonly applyRule: (id: string) => Effect.Effect<void, SqlError | Unavailable>
     readonly find: (id: string) => Effect.Effect<StoredException, NotFoundError | Unavailable>
@@ -68,92 +59,37 @@ export class ExceptionResolution extends Context.Service<
     ExceptionResolution,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const ids = yield* Ids
       const store = yield* ExceptionStore
       const returns = yield* ExceptionReturns
-      const charges = yield* Charges
       const chargeStore = yield* ChargeStore
-      const reversals = yield* Reversals
+      const acceptance = yield* Acceptance
+      const ids = yield* Ids
 
       const find = Effect.fnUntraced(function* (id: string) {
         const exception = isUuid(id) ? yield* store.find(id) : undefined
         return exception ?? (yield* new NotFoundError())
       })
 
-      /** The payment of a charge by an exception; `undefined` where it does not pay it. */
-      const paymentOf = Effect.fnUntraced(function* (charge: StoredCharge, exception: StoredException) {
-        const status = chargeStatusAt(charge.status, charge.expiresAtMs, yield* Clock.currentTimeMillis)
-        if (status !== "pending" && status !== "expired") return undefined
-        if (exception.amount !== charge.amount || exception.unallocated !== charge.amount) return undefined
-        const facts = { endToEndId: exception.endToEndId ?? undefined, paidAtMs: exception.occurredAtMs }
-        return yield* charges.paymentOf(charge, facts)
-      })
-
-      /** Credits `available`; the exception, its charge and their ledger accounts are locked. */
-      const accept = Effect.fnUntraced(function* (
-        exception: StoredException,
-        charge: StoredCharge,
-        by: string,
-        reason: string | null
-      ) {
-        const payment = yield* paymentOf(charge, exception)
-        const credit = {
-          accountId: charge.accountId,
-          debit: "acquirer",
-          credit: "available",
-          amount: exception.unallocated
-        } as const
-        const leaves = movement(ids, exception, "out", exception.unallocated, "exception.accepted")
-        const accepted: StoredException = {
-          ...exception,
-          ...resolution("accept", by, yield* Clock.currentTimeMillis),
-          chargeId: charge.id,
-          accountId: charge.accountId,
-          unallocated: 0,
-          reason
-        }
-        if (payment === undefined) {
-          yield* store.put(accepted, [
-            ...leaves,
-            ...transfer(ids, { ...credit, resourceId: exception.id, reason: "exception.accepted" })
-          ])
-          return
-        }
-        yield* store.put(accepted, leaves)
-        const { connectionId, endToEndId } = exception
-        if (endToEndId !== null) yield* passSettlement(sql, { connectionId, endToEndId }, exception.id, charge.id)
-        const paid = chargeStore.changeInTransaction({
-          ...payment,
-          transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
-          releaseInMs: undefined
-        })
-        yield* reversals.withEarly({ connectionId, endToEndId: endToEndId ?? undefined, chargeId: charge.id }, paid)
-      })
-
-      const chargeFor = Effect.fnUntraced(function* (exception: StoredException, chargeId: string | null) {
-        const refused = new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
-        const charge = yield* Effect.catchTag(charges.find(chargeId ?? exception.chargeId ?? ""), "NotFoundError", () =>
-          Effect.fail(refused)
-        )
-        return isThrough(exception.connectionId, charge) ? charge : yield* refused
-      })
-
-      /** Whether the money may go to another charge than the payment names (OPR-112). */
-      const mayAcceptFor = Effect.fnUntraced(function* ({ id }: StoredException) {
-        const [row] = yield* sql<{ may: boolean }>`
-          SELECT ${isAuthorized(sql, yield* Authority, "exception.accept", `'${id}'::uuid`)} AS may`
-        return row?.may === true
+      /** Who `accept` is for; nobody is named for a contradictory outcome, whose account is that of what it contradicts. */
+      const recipientOf = Effect.fnUntraced(function* (exception: StoredException, to: AcceptFor) {
+        if (exception.kind !== "contradictory_outcome") return yield* acceptance.recipientOf(exception, to)
+        const details = [
+          ...(to.chargeId === null || to.chargeId === exception.chargeId ? [] : ["charge_id"]),
+          ...(to.accountId === null || to.accountId === exception.accountId ? [] : ["account_id"])
+        ]
+        return details.length === 0 ? undefined : yield* new RequestRefused({ code: "VALIDATION_ERROR", details })
       })
 
       /** In a transaction. Returns the order of a return. */
       const decide = Effect.fnUntraced(function* (
         known: StoredException,
         decision: Decision,
-        accepting: StoredCharge | undefined,
+        accepting: Recipient | undefined,
         by: string
       ) {
-        yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
-        const charge = accepting === undefined ? undefined : yield* chargeStore.lock(accepting.id)
+        const accountId = accepting?.accountId ?? known.accountId
+        yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
+        const charge = accepting?.charge && (yield* chargeStore.lock(accepting.charge.id))
         const exception = (yield* store.lock(known.id)) ?? known
         const refused = new InvalidStateError({ status: exception.status })
         // An open exception with an action waits for the provider.
@@ -165,10 +101,15 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept":
-            if (exception.unallocated <= 0 || charge === undefined) return yield* refused
-            if (charge.id !== exception.chargeId && !(yield* mayAcceptFor(exception)))
-              return yield* new ApprovalRequired()
-            yield* accept(exception, charge, by, decision.reason)
+            if (exception.kind === "contradictory_outcome") {
+              if (exception.accountId === null) return yield* refused
+              const owned = { ...exception, accountId: exception.accountId }
+              yield* store.put(...acceptContradiction(ids, owned, by, decision.reason, yield* Clock.currentTimeMillis))
+              return undefined
+            }
+            if (exception.unallocated <= 0 || accepting === undefined) return yield* refused
+            if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
+            yield* acceptance.accept(exception, { ...accepting, charge }, by, decision.reason)
             return undefined
           case "return":
             return yield* orderReturn(exception, by, decision.reason, "at once")
@@ -189,16 +130,10 @@ export class ExceptionResolution extends Context.Service<
       return ExceptionResolution.of({
         find,
 
-        acceptanceOf: (exception, chargeId) =>
-          Effect.map(chargeFor(exception, chargeId), (charge) => ({
-            charge,
-            isNamed: charge.id === exception.chargeId
-          })),
-
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
-          const accepting = decision.action === "accept" ? yield* chargeFor(known, decision.chargeId) : undefined
-          const order: ExceptionReturn | undefined = yield* Effect.tap(
+          const accepting = decision.action === "accept" ? yield* recipientOf(known, decision) : undefined
+          const order: Leased<ExceptionReturn> | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited
           ).pipe(sql.withTransaction, runToCompletion(sql))
@@ -215,7 +150,7 @@ export class ExceptionResolution extends Context.Service<
               return
             case "accept": {
               const charge = exception.chargeId === null ? undefined : yield* chargeStore.lock(exception.chargeId)
-              if (charge !== undefined) yield* accept(exception, charge, RULE, null)
+              if (charge !== undefined) yield* acceptance.accept(exception, { ...charge, charge }, RULE, null)
               return
             }
             case "return":

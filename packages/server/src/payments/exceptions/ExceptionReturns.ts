@@ -6,8 +6,9 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
- * - a refusal of a repeated request is final only when no request before it can still arrive: see `answerTo`, and only
- *   where no other process has asked since.
+ * - the return of money that an account accepted moves within that account (`ExceptionRefunds.ts`);
+ * - a refusal of a repeated request is final only when no request before it can still arrive or was accepted: see `answerTo`,
+ *   and only where no other process has asked since.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,15 +18,20 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
+import { contestedByOthers } from "../disputes/DisputeDecision.ts"
+import { DisputeStore } from "../disputes/DisputeStore.ts"
+import { type Accepted, AcceptedMoney } from "./AcceptedMoney.ts"
 import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 
@@ -46,9 +52,17 @@ export class ExceptionReturns extends Context.Service<
     readonly order: (
       exception: StoredException,
       asks: "at once" | "in the background"
-    ) => Effect.Effect<ExceptionReturn, InvalidStateError | SqlError>
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
+    /**
+     * Stores the order to return cents that an account accepted, in a transaction that has locked the exception. The caller moves
+     * the money to `returns_in_transit`, and asks the provider by `execute`.
+     */
+    readonly orderRefund: (
+      exception: Accepted["exception"],
+      amount: number
+    ) => Effect.Effect<Leased<ExceptionReturn>, InvalidStateError | SqlError>
     /** Asks the provider and commits its answer. An unclear answer leaves the order open. */
-    readonly execute: (order: ExceptionReturn) => Effect.Effect<void, Unavailable>
+    readonly execute: (order: Leased<ExceptionReturn>) => Effect.Effect<void, Unavailable>
     /** Ends an order, in a transaction. False where it is not open, or not the return of an exception. */
     readonly finish: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<boolean, SqlError>
     /** Claims orders whose answer is not final, to repeat them. */
@@ -63,20 +77,52 @@ export class ExceptionReturns extends Context.Service<
       const orders = yield* OrderStore
       const store = yield* ExceptionStore
       const exceptions = yield* Exceptions
+      const money = yield* AcceptedMoney
+      const disputes = yield* DisputeStore
       const ids = yield* Ids
+      const late = yield* LateOutcomes
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
-      /** `refused`: the attempt whose refusal the outcome is. It is not final where the provider was asked again since. */
-      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: number) {
+      /** The money that was accepted goes on to the payer, or back: first to the MED that contests it. */
+      const endRefund = Effect.fnUntraced(function* (
+        exception: StoredException,
+        amount: number,
+        outcome: ReturnOutcome
+      ) {
+        const accepted = yield* money.of(exception)
+        if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
+        if (outcome._tag === "Completed") {
+          const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
+          return yield* money.move(accepted.exception, "exception.refunded", [completed])
+        }
+        const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
+        const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
+        yield* money.move(
+          accepted.exception,
+          "exception.refund_failed",
+          [
+            { debit: "returns_in_transit", credit: "blocked", amount: blocked },
+            { debit: "returns_in_transit", credit: "available", amount: amount - blocked }
+          ],
+          { failureReason: outcome.reason }
+        )
+      })
+
+      /** `refused`: the order whose refused request the outcome is. */
+      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
         const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
         if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
-        yield* lockLedgerOf(sql, [known.connectionId])
+        yield* lockLedgerOf(sql, [known.connectionId, ...(known.accountId === null ? [] : [known.accountId])])
         const exception = yield* store.lock(known.exceptionId)
         const order = yield* orders.lockOpen(orderId)
         if (order === undefined || exception === undefined) return false
-        if (!(yield* orders.finish({ id: orderId, attempts: refused ?? order.attempts }, stateOf(outcome))))
-          return false
+        if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
+        if (!(yield* orders.finish(order, stateOf(outcome)))) return false
+        if (order.accountId !== null) {
+          yield* endRefund(exception, order.amount, outcome)
+          return true
+        }
         if (outcome._tag === "Failed") {
           const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
           yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
@@ -89,15 +135,22 @@ export class ExceptionReturns extends Context.Service<
         return true
       })
 
-      /** Commits the provider's answer, unless its notification was applied before. */
-      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
-        Effect.gen(function* () {
-          if (!(yield* end(order.id, outcome, refused))) return
-          yield* claimKeyOf(sql, reportOf(order), order.id)
+      /** Commits the provider's answer. Of an order that has ended, it may contradict the books. */
+      const commit = Effect.fnUntraced(function* (
+        order: ExceptionReturn,
+        outcome: ReturnOutcome,
+        refused?: StoredOrder
+      ) {
+        const isOpen = yield* Effect.gen(function* () {
+          const ended = yield* end(order.id, outcome, refused)
+          if (ended) yield* claimKeyOf(sql, copyOfReturn(order.id, order.connectionId), order.id)
+          return ended
         }).pipe(sql.withTransaction, runToCompletion(sql))
+        if (!isOpen && refused === undefined) yield* late.answered.return(order.id, lateFrom(outcome))
+      })
 
-      const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
-        const { amount, attempts, connectionId, endToEndId, id } = order
+      const execute = Effect.fnUntraced(function* (order: Leased<ExceptionReturn>) {
+        const { amount, connectionId, endToEndId, id } = order
         const asked = Effect.flatMap(acquirer.providerFor(providerOf(connectionId)), ({ orderReturn }) =>
           orderReturn({ id, endToEndId, txid: null, amount, description: null })
         )
@@ -107,12 +160,22 @@ export class ExceptionReturns extends Context.Service<
           case "Failed":
             return yield* commit(order, answer)
           case "Refused":
-            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
+            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, order)
         }
-        yield* orders.askAgain(order)
+        yield* orders.askAgain(order, answer === undefined ? undefined : "accepted")
       })
 
       return ExceptionReturns.of({
+        orderRefund: Effect.fnUntraced(function* ({ accountId, connectionId, endToEndId, id, status }, amount) {
+          const refused = new InvalidStateError({ status })
+          if (endToEndId === null) return yield* refused
+          const [open] = yield* sql`
+            SELECT id FROM acquirer_orders WHERE exception_id = ${id}::uuid AND state = 'ordered'`
+          if (open !== undefined) return yield* refused
+          const order = { id: ids.next().id, kind: "return" as const, exceptionId: id, connectionId, endToEndId }
+          return yield* orders.insert({ ...order, accountId, amount }, leaseMs)
+        }),
+
         order: Effect.fnUntraced(function* (exception, asks) {
           const { connectionId, endToEndId, id: exceptionId, unallocated: amount } = exception
           // Only a Pix can be returned to its payer.

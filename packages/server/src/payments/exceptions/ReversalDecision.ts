@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - one whose payment has not arrived waits for it. One whose payment has arrived never waits, except a MED of a payment that
- *   pays no charge: it waits until that is accepted as the payment of one;
+ *   no account has: it waits until that is accepted;
  * - the cents of a return are those that it takes of its charge, those that it takes of exceptions, and those that are
  *   unmatched; no exception gives more than it has (BAL-11, OPR-87).
  */
@@ -22,6 +22,8 @@ export interface ReversalFacts {
   readonly charge: ReversedCharge | undefined
   /** The payment is an exception, or has one beside its charge. */
   readonly hasException: boolean
+  /** An account accepted money of such an exception. */
+  readonly isAccepted: boolean
 }
 
 export interface ReversedCharge {
@@ -39,11 +41,13 @@ export type ReversalDecision =
   | { readonly _tag: "WaitForPix"; readonly amount: number }
   /** The charge is reversed. `splitReturn` divides what it does not have. */
   | { readonly _tag: "ReverseCharge" }
+  /** The money that an account accepted is contested. */
+  | { readonly _tag: "ContestAccepted"; readonly amount: number }
   /** So many cents are returned. `splitReturn` divides them. */
   | { readonly _tag: "TakeFromExceptions"; readonly amount: number }
 
 export const decideReversal = (facts: ReversalFacts): ReversalDecision => {
-  const { amount, arrived, charge, hasException, kind, namesPix } = facts
+  const { amount, arrived, charge, hasException, isAccepted, kind, namesPix } = facts
   if (charge?.isReversed === true) return { _tag: "ReverseCharge" }
   if (!namesPix) return { _tag: charge === undefined ? "Unknown" : "WaitForCharge" }
   if (arrived === undefined) {
@@ -52,7 +56,8 @@ export const decideReversal = (facts: ReversalFacts): ReversalDecision => {
   }
   // The charge of the payment is not kept any more.
   if (!hasException) return { _tag: "Unknown" }
-  return { _tag: kind === "dispute" ? "WaitForPix" : "TakeFromExceptions", amount: amount ?? arrived }
+  if (kind === "return") return { _tag: "TakeFromExceptions", amount: amount ?? arrived }
+  return { _tag: isAccepted ? "ContestAccepted" : "WaitForPix", amount: amount ?? arrived }
 }
 
 export interface ReturnSplit {

@@ -6,13 +6,14 @@
  *   This holds for two processes at the same moment, too: see `EarlyReversals`;
  * - a return of a Pix that is not known, or of more than is left of it, is an exception: it takes `unallocated` of the
  *   connection below zero (BAL-11);
- * - a MED of a Pix that pays no charge is an exception, and moves no money. When its payment arrives, or is accepted, the
- *   money is blocked in that commit;
+ * - a MED of a Pix whose money no account has is an exception, and moves no money. When its payment arrives, or is accepted, the
+ *   money is blocked in that commit: where it pays no charge, in the account that accepted it;
  * - the exception of one that waited is resolved when it is applied.
  *
  * Every effect here runs in the caller's transaction. Rules: BAL-11, OPR-87, DSP-1 to DSP-10.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
+import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -21,17 +22,23 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import { isEffect, type Outcome, type Reversal } from "../../providers/AcquirerNotification.ts"
+import type { Outcome, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
+import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
 import { type ArrivedPayment, EarlyReversals, type ReceivedReversal } from "./EarlyReversals.ts"
 import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
+import { ExceptionDisputes } from "./ExceptionDisputes.ts"
 import { ExceptionReturns } from "./ExceptionReturns.ts"
+import { type ChangedMeanwhile, LateOutcomes } from "../../providers/LateOutcomes.ts"
+import { OrderStore } from "../../providers/OrderStore.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
+
+type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
 
 /** The payment was committed while its return or MED was examined: the transaction is repeated. */
 export class PaymentArrived extends Data.TaggedError("PaymentArrived")<{}> {}
@@ -40,7 +47,7 @@ export class Reversals extends Context.Service<
   Reversals,
   {
     /** Applies a return or MED, or keeps it until its payment arrives. */
-    readonly apply: (received: ReceivedReversal) => Effect.Effect<Outcome, PaymentArrived | SqlError>
+    readonly apply: (received: ReceivedReversal) => Effect.Effect<Outcome, PaymentArrived | ChangedMeanwhile | SqlError>
     /** Runs the effect of a payment, whose ledger accounts and charge are locked, with the returns and MEDs that waited for it. */
     readonly withEarly: <A, E, R>(
       payment: ArrivedPayment,
@@ -59,6 +66,10 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
+      const accepted = yield* AcceptedMoney
+      const exceptionDisputes = yield* ExceptionDisputes
+      const orders = yield* OrderStore
+      const late = yield* LateOutcomes
 
       /** A charge of the connection. */
       const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {
@@ -71,6 +82,15 @@ export class Reversals extends Context.Service<
       const settlementOf = (connectionId: string, { endToEndId }: Reversal) =>
         endToEndId === undefined ? Effect.undefined : findSettlement(sql, { connectionId, endToEndId })
 
+      /** The order of a return that is reported by it and has ended. */
+      const endedOrderOf = Effect.fnUntraced(function* (reversal: Reversal) {
+        const { externalId } = reversal
+        if (kindOf(reversal) !== "return" || externalId === undefined || !isUuid(externalId)) return undefined
+        const order = yield* orders.find(externalId)
+        const isReturn = order?.kind === "refund" || order?.kind === "return"
+        return isReturn && order.state !== "ordered" ? order.id : undefined
+      })
+
       /** What is known of a return or MED, with all of it locked: ledger accounts first, as everywhere. */
       const lock = Effect.fnUntraced(function* (reversal: Reversal) {
         const connectionId = connectionOf(reversal)
@@ -79,27 +99,41 @@ export class Reversals extends Context.Service<
         const found =
           (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
         const owners = [
-          ...(endToEndId === undefined ? [] : [connectionId]),
+          ...(endToEndId === undefined
+            ? []
+            : [connectionId, ...(yield* accepted.accountsOf(connectionId, endToEndId))]),
           ...(found === undefined ? [] : [found.account_id])
         ]
         if (owners.length > 0) yield* lockLedgerOf(sql, owners)
         const locked = found === undefined ? undefined : yield* money.lock(found.id)
         const paid = endToEndId === undefined ? [] : yield* store.lockPayments(connectionId, endToEndId)
-        // Meanwhile its payment has arrived, or was accepted as that of another charge.
-        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id) return yield* new PaymentArrived()
+        // Meanwhile its payment has arrived, or was accepted.
+        const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
+        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id || paid.some(isUnlocked))
+          return yield* new PaymentArrived()
         return { connectionId, locked, paid, arrived: settlement?.amount }
       })
 
-      /** Takes a return out of the exceptions of its payment. What they do not have is an exception. */
+      /** Those that accounts accepted, oldest first. */
+      const acceptedOf = (paid: ReadonlyArray<StoredException>) =>
+        Effect.map(Effect.forEach(paid, accepted.of), (all) => all.filter((each) => each !== undefined))
+
+      /** Takes a return out of the exceptions of its payment, then where they were accepted. The rest is an exception. */
       const take = Effect.fnUntraced(function* (
-        reversal: Reversal,
+        reversal: Exclude<Reversal, Med>,
         amount: number,
         paid: ReadonlyArray<StoredException>,
         charge: StoredCharge | undefined
       ) {
-        const { taken, unmatched } = splitReturn(amount, paid)
+        const { taken, unmatched: beyond } = splitReturn(amount, paid)
         for (const [at, exception] of paid.entries()) {
           if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
+        }
+        let unmatched = beyond
+        for (const each of yield* acceptedOf(paid)) {
+          if (unmatched === 0) break
+          const isAll = reversal.amount === undefined && unmatched === amount
+          unmatched = yield* exceptionDisputes.takeReturn(each, reversal, isAll ? undefined : unmatched)
         }
         if (unmatched === 0) return "applied" as const
         // Not under the notification's id, which the exception of a return that waited has.
@@ -109,17 +143,49 @@ export class Reversals extends Context.Service<
 
       const reverseCharge = Effect.fnUntraced(function* (
         locked: LockedCharge,
-        reversal: Reversal,
+        { id, reversal }: ReceivedReversal,
         paid: ReadonlyArray<StoredException>
       ) {
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
+        if (reversal._tag === "med.opened") {
+          // Without an id, it cannot be distinguished from a copy of another one.
+          if (unmatched === 0 || (reversal.endToEndId ?? reversal.externalId) === undefined)
+            return (isApplied ? "applied" : "ignored") as Outcome
+          yield* raiseDispute(id, unmatched, reversal, locked.charge)
+          return "exception" as const
+        }
         return unmatched === 0 || reversal.endToEndId === undefined
           ? ((isApplied ? "applied" : "ignored") as Outcome)
           : yield* take(reversal, unmatched, paid, locked.charge)
       })
 
+      /** Blocks money that an account accepted. A MED of which nothing is left there is an exception. */
+      const contest = Effect.fnUntraced(function* (
+        { id, reversal }: ReceivedReversal & { readonly reversal: Med },
+        amount: number,
+        paid: ReadonlyArray<StoredException>
+      ) {
+        for (const each of yield* acceptedOf(paid)) {
+          if (yield* exceptionDisputes.open(each, reversal)) return "applied" as const
+        }
+        yield* raiseDispute(id, amount, reversal, undefined)
+        return "exception" as const
+      })
+
+      /** One that waited is an exception already. */
+      const raiseDispute = Effect.fnUntraced(function* (
+        id: string,
+        amount: number,
+        med: Med,
+        charge: StoredCharge | undefined
+      ) {
+        if ((yield* store.lock(id)) === undefined) yield* exceptions.raiseUnmatched(id, amount, med, charge)
+      })
+
       const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
         const { id, reversal } = received
+        const ended = yield* endedOrderOf(reversal)
+        if (ended !== undefined) return yield* late.ofReturn(ended, { outcome: "completed" })
         const { arrived, connectionId, locked, paid } = yield* lock(reversal)
         const { amount, endToEndId, externalId } = reversal
         const kind = kindOf(reversal)
@@ -134,7 +200,8 @@ export class Reversals extends Context.Service<
           namesPix: endToEndId !== undefined,
           arrived,
           charge: charge && { amount: charge.amount, isReversed: isReversed(charge, endToEndId) },
-          hasException: paid.length > 0
+          hasException: paid.length > 0,
+          isAccepted: paid.some(isAccepted)
         })
         switch (decision._tag) {
           case "Unknown":
@@ -150,9 +217,11 @@ export class Reversals extends Context.Service<
             return "exception" as const
           }
           case "ReverseCharge":
-            return yield* reverseCharge(locked!, reversal, paid)
+            return yield* reverseCharge(locked!, received, paid)
+          case "ContestAccepted":
+            return yield* contest(received as ReceivedReversal & { readonly reversal: Med }, decision.amount, paid)
           case "TakeFromExceptions":
-            return yield* take(reversal, decision.amount, paid, charge)
+            return yield* take(reversal as Exclude<Reversal, Med>, decision.amount, paid, charge)
         }
       })
 
@@ -163,10 +232,10 @@ export class Reversals extends Context.Service<
           const isReturn = kindOf(received.reversal) === "return"
           if (isReturn && shown !== undefined) yield* exceptions.match(shown)
           const outcome = yield* apply(received)
-          if (!isReturn && shown !== undefined && isEffect(outcome)) yield* exceptions.match(shown)
+          if (!isReturn && shown !== undefined && outcome === "applied") yield* exceptions.match(shown)
         },
-        // This transaction has the settlement.
-        Effect.catchTag("PaymentArrived", Effect.die)
+        // This transaction has the settlement and the ledger accounts.
+        Effect.catchTags({ PaymentArrived: Effect.die, ChangedMeanwhile: Effect.die })
       )
 
       return Reversals.of({

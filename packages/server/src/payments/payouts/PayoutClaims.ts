@@ -17,6 +17,7 @@
  *   a payout whose account has no connection is paused until it has one.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -26,7 +27,7 @@ import { areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brak
 import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
 import { Settings, type SettingsShape } from "../../base/Settings.ts"
 import * as Batching from "../../database/batching/Batching.ts"
-import { float8, instant, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { float8, instant, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
@@ -40,6 +41,8 @@ export interface ClaimedPayout {
   readonly orderId: string
   /** How often it was claimed, this time included. */
   readonly attempts: number
+  /** When the lease ends, by the clock of this process, which read it before the lease began. */
+  readonly leasedUntilMs: number
   /** Whether it may not be sent now. */
   readonly isPaused: boolean
 }
@@ -47,6 +50,8 @@ export interface ClaimedPayout {
 /** An answer that is no outcome. */
 export interface Submitted {
   readonly id: string
+  /** Of the claim: one that was claimed since keeps its due time. */
+  readonly attempts: number
   /** When the acquirer accepted it; null where its answer was unclear. */
   readonly processedAtMs: number | null
   readonly nextInquiryInMs: number
@@ -87,31 +92,22 @@ export class PayoutClaims extends Context.Service<
       let afterAccount = FIRST_ACCOUNT
 
       return PayoutClaims.of({
-        claim: (capacity, leaseMs) =>
-          sql
-            .unsafe<ClaimRow>(...claimPayouts[acquirer]({ capacity, limit: capacity.limit, leaseMs, afterAccount }))
-            .pipe(
-              Effect.map((found) => {
-                afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
-                return {
-                  due: found.flatMap((row) =>
-                    row.id === null
-                      ? []
-                      : [
-                          {
-                            payout: payoutTable.decode(row),
-                            orderId: row.order_id,
-                            attempts: row.attempts,
-                            isPaused: row.is_paused
-                          }
-                        ]
-                  ),
-                  paused: Number(found[0]?.paused ?? 0n),
-                  isWalkComplete: afterAccount === FIRST_ACCOUNT
-                }
-              }),
-              runToCompletion(sql)
-            ),
+        claim: Effect.fnUntraced(function* (capacity, leaseMs) {
+          const leasedUntilMs = (yield* Clock.currentTimeMillis) + leaseMs
+          const found = yield* runToCompletion(sql)(
+            sql.unsafe<ClaimRow>(...claimPayouts[acquirer]({ capacity, limit: capacity.limit, leaseMs, afterAccount }))
+          )
+          afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
+          return {
+            due: found.flatMap((row) => {
+              if (row.id === null) return []
+              const { attempts, is_paused: isPaused, order_id: orderId } = row
+              return [{ payout: payoutTable.decode(row), orderId, attempts, isPaused, leasedUntilMs }]
+            }),
+            paused: Number(found[0]?.paused ?? 0n),
+            isWalkComplete: afterAccount === FIRST_ACCOUNT
+          }
+        }),
         keepReference: (id, before, reference) =>
           Effect.map(
             runToCompletion(sql)(sql.unsafe(...storeReference({ id, before, reference }))),
@@ -271,6 +267,7 @@ const storeSubmissions = statement(
     submitted: updatesOf(
       rows({
         id: uuid(),
+        attempts: integer(),
         processedAtMs: nullable(instant("processed_at")),
         nextInquiryInMs: float8("delay_ms")
       })
@@ -278,7 +275,7 @@ const storeSubmissions = statement(
   },
   (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
-    due_at = now() + i.delay_ms * interval '1 millisecond'
+    due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at END
   FROM ${p.submitted.rows} AS i
   WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`
 )

@@ -21,6 +21,8 @@ export interface PayoutChange {
   readonly transfers: ReadonlyArray<Transfer>
   /** The notification that caused it, recorded with it. */
   readonly received?: ReceivedNotification | undefined
+  /** The claim whose request was refused, where that is the cause. */
+  readonly refusedAttempts?: number | undefined
 }
 
 /** What a notification adds to its payout. */

@@ -1,6 +1,7 @@
 /** The statements of `PayoutStore`. */
 import { pagesOf } from "../../accounts/AccountPages.ts"
 import type { Written } from "../../database/batching/Batching.ts"
+import { integer, nullable } from "../../database/statements/Column.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { CHANGED, statement } from "../../database/statements/Statement.ts"
@@ -30,10 +31,13 @@ export const written = (p: { readonly outbox: OutboxPart; readonly transfers: Lo
   SELECT id, ${p.outbox.rows}, NULL::uuid AS passed_by FROM ${CHANGED}
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${p.transfers.passedBy}) p`
 
-const changeParts = {
-  payouts: updatesOf(payoutTable.rows(["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"])),
-  outbox,
-  transfers: lockedTransfers
+const changed = ["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"] as const
+
+const ofReleases = { payouts: updatesOf(payoutTable.rows(changed)), outbox, transfers: lockedTransfers }
+
+const ofChanges = {
+  ...ofReleases,
+  payouts: updatesOf(payoutTable.rows(changed, { refusedAttempts: nullable(integer()) }))
 }
 
 const changeCtes = (
@@ -59,10 +63,12 @@ const changeCtes = (
   ${p.outbox.insert(CHANGED)},
   ${p.transfers.insert(CHANGED)}`
 
-const NO_RELEASE = "i.status <> 'processing'"
+// The refusal of a request ends no payout that was accepted, or that another process sends by now.
+const NO_RELEASE = `i.status <> 'processing'
+      AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))`
 
 const change = (lockMode: LockMode) =>
-  statement(changeParts, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${written(p)}`)
+  statement(ofChanges, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${written(p)}`)
 
 const changes = { wait: change("wait"), skip: change("skip") }
 
@@ -73,13 +79,13 @@ const canBeReleased = (isAuthorized: IsAuthorized) => `EXISTS (
 
 /** Stores the release of a payout of an active account, up to its limit or with the authority to exceed it (OPR-112). */
 export const releasePayouts = statement(
-  { ...changeParts, authority: authorityPart },
+  { ...ofReleases, authority: authorityPart },
   (p) => `${changeCtes(p, "wait", canBeReleased(p.authority))} ${written(p)}`
 )
 
 const changeByNotification = (lockMode: LockMode) =>
   statement(
-    { ...changeParts, notifications },
+    { ...ofChanges, notifications },
     (p) => `${changeCtes(p, lockMode, NO_RELEASE)},
   ${p.notifications.insert(CHANGED)}
   ${written(p)}`
@@ -98,7 +104,7 @@ export const changePayouts = (unordered: ReadonlyArray<PayoutChange>, lockMode: 
     notification === undefined ? [] : [{ resourceId: payout.id, received: notification }]
   )
   const changed = {
-    payouts: ordered.map(({ payout }) => payout),
+    payouts: ordered.map(({ payout, refusedAttempts = null }) => ({ ...payout, refusedAttempts })),
     outbox: ordered.map(({ outbox }) => outbox),
     transfers: ordered.flatMap(({ transfers }) => transfers)
   }

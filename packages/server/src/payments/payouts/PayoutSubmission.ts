@@ -7,7 +7,8 @@
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
- *   still arrive and pay.
+ *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since.
+ * - A process that was stopped beyond its lease sends nothing.
  * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
  * - A connection that hangs delays no payout of another connection.
@@ -23,14 +24,15 @@ import {
   type PayoutProgress,
   type Provider
 } from "../../providers/Acquirer.ts"
+import { LateOutcomes } from "../../providers/LateOutcomes.ts"
 import * as Bulkheads from "../../providers/Bulkheads.ts"
 import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../../providers/Retries.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
+import type { PayoutFacts } from "./PayoutDecision.ts"
 import { Payouts } from "./Payouts.ts"
-import type { StoredPayout } from "./PayoutTable.ts"
 
 export class PayoutSubmission extends Context.Service<
   PayoutSubmission,
@@ -46,6 +48,7 @@ export class PayoutSubmission extends Context.Service<
     Effect.gen(function* () {
       const claims = yield* PayoutClaims
       const payouts = yield* Payouts
+      const late = yield* LateOutcomes
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
@@ -70,8 +73,11 @@ export class PayoutSubmission extends Context.Service<
           })
       })
 
-      const inquireIn = (payout: StoredPayout, nextInquiryInMs: number, processedAtMs: number | null = null) =>
-        claims.submitted({ id: payout.id, processedAtMs, nextInquiryInMs })
+      const inquireIn = (
+        { attempts, payout: { id } }: ClaimedPayout,
+        nextInquiryInMs: number,
+        processedAtMs: number | null = null
+      ) => claims.submitted({ id, attempts, processedAtMs, nextInquiryInMs })
 
       /** Null where the answer is unclear. */
       const ask = (
@@ -87,12 +93,16 @@ export class PayoutSubmission extends Context.Service<
           Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))
         )
 
-      const send = (claimed: ClaimedPayout) => ask(claimed, (rail, order) => rail.send(order))
+      /** After its lease another process may have sent the payout, and have taken a refusal for final. */
+      const send = (claimed: ClaimedPayout) =>
+        Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+          nowMs >= claimed.leasedUntilMs ? Effect.succeed(null) : ask(claimed, (rail, order) => rail.send(order))
+        )
 
       /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
       const sendUnaccepted = (claimed: ClaimedPayout) =>
         isLastRequest(claimed.attempts + 1)
-          ? Effect.andThen(inquireIn(claimed.payout, RESEND_GRACE_MS), send(claimed))
+          ? Effect.andThen(inquireIn(claimed, RESEND_GRACE_MS), send(claimed))
           : send(claimed)
 
       const inquire = Effect.fnUntraced(function* (claimed: ClaimedPayout, processedAtMs: number) {
@@ -101,8 +111,14 @@ export class PayoutSubmission extends Context.Service<
         const sinceSentMs = (yield* Clock.currentTimeMillis) - processedAtMs
         if (sinceSentMs < RESEND_GRACE_MS) return answer
         // Committed before the call, so that a crash after it does not shorten the grace of the next one.
-        yield* inquireIn(claimed.payout, RESEND_GRACE_MS)
+        yield* inquireIn(claimed, RESEND_GRACE_MS)
         return { _tag: "Resent", answer: yield* send(claimed) } as const
+      })
+
+      const report = Effect.fnUntraced(function* (id: string, outcome: "completed" | "failed", facts: PayoutFacts) {
+        if ((yield* payouts.report(id, outcome, facts)) === "applied") return
+        // It has ended meanwhile, perhaps otherwise.
+        yield* late.answered.payout(id, { outcome, externalId: facts.endToEndId, reason: facts.reason })
       })
 
       const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
@@ -113,18 +129,17 @@ export class PayoutSubmission extends Context.Service<
         const answer = isResent ? asked.answer : asked
         switch (answer?._tag) {
           case "Completed":
-            return yield* Effect.asVoid(payouts.report(id, "completed", { endToEndId: answer.endToEndId }))
+            return yield* report(id, "completed", { endToEndId: answer.endToEndId })
           case "Failed":
-            return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+            return yield* report(id, "failed", { reason: answer.reason })
           case "Refused":
-            if (isResent || isLastRequest(attempts)) {
-              return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
-            }
-            return yield* inquireIn(payout, backOffMs(attempts))
+            if (processedAtMs !== null) return
+            if (isLastRequest(attempts)) return yield* payouts.refuse(id, attempts, answer.reason)
+            return yield* inquireIn(claimed, backOffMs(attempts))
           default: {
             if (isResent) return
             return yield* inquireIn(
-              payout,
+              claimed,
               processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
               answer?._tag === "Accepted" ? yield* Clock.currentTimeMillis : null
             )

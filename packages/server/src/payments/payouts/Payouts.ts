@@ -42,13 +42,18 @@ export class Payouts extends Context.Service<
     readonly release: (
       id: string
     ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
-    /** Moves a payout as the acquirer reports; `ignored` where that changes nothing. */
+    /** Moves a payout as the acquirer reports; `ignored` where that changes nothing: see `LateOutcomes`. */
     readonly report: (
       id: string,
       report: "completed" | "failed",
       facts: PayoutFacts,
       received?: ReceivedNotification
     ) => Effect.Effect<"applied" | "ignored", NotFoundError | Unavailable>
+    /**
+     * Fails a payout whose last request, that of claim `attempts`, was refused: where no request was accepted, and it was not
+     * claimed since.
+     */
+    readonly refuse: (id: string, attempts: number, reason: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/Payouts") {
   static readonly layer = Layer.effect(
@@ -116,6 +121,16 @@ export class Payouts extends Context.Service<
             // A concurrent change of the payout or its account won: decide again.
             if (now.sequence !== payout.sequence || status !== "active" || authority.isExempt) continue
             return yield* new ApprovalRequired()
+          }
+        }),
+
+        refuse: Effect.fn("Payouts.refuse")(function* (id, refusedAttempts, reason) {
+          while (true) {
+            const payout = yield* find(id)
+            const change = decideChange(payout, "failed", { reason }, yield* Clock.currentTimeMillis, ids)
+            if (change === undefined || (yield* store.change({ ...change, refusedAttempts }))) return
+            // It was claimed or accepted since; after a concurrent change it is decided again.
+            if ((yield* find(id)).sequence === payout.sequence) return
           }
         }),
 

@@ -17,8 +17,10 @@ import {
   leftOf,
   type ReversalParts,
   splitAccount,
+  splitLoss,
   splitReturn
 } from "@pix-payments/domain/ChargeMoney"
+import { medOfReturn } from "@pix-payments/domain/Dispute"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import type { Ids } from "../../base/Ids.ts"
 import { providerIdOf, type ReturnOutcome } from "../../providers/Acquirer.ts"
@@ -29,13 +31,20 @@ import type { StoredRefund } from "./RefundStore.ts"
 
 /** What disputes claim of a charge's money. `payments/disputes` says it: see `DisputedMoney.ts`. */
 export interface DisputeClaims {
-  /** Cents that the open MED contests and that are not blocked. */
+  /** Cents that open MEDs contest and that are not blocked. */
   readonly contested: number
-  /** Cents of a MED that was lost while they were in the refund. */
-  readonly lost: number
-  /** The return of that MED, as far as it was taken; undefined where nothing was. */
-  readonly taken: StoredRefund | undefined
+  /** The open MEDs. */
+  readonly open: ReadonlyArray<{ readonly id: string; readonly amount: number }>
+  /** MEDs that were lost while their cents were in the refund. `taken`: the return of what was there. */
+  readonly lost: ReadonlyArray<{
+    readonly disputeId: string
+    readonly missing: number
+    readonly taken: StoredRefund | undefined
+  }>
 }
+
+/** Open disputes that end as lost. */
+export type LostDisputes = "all" | { readonly disputeId: string }
 
 /** A charge, its refunds and what disputes claim of it, read under the charge's lock. */
 export interface RefundFacts {
@@ -72,8 +81,8 @@ export interface RefundChange extends Reversed {
   readonly refunds: ReadonlyArray<StoredRefund>
   /** How the charge's open order ends; undefined where it stays open. */
   readonly orderEnd: "done" | "refused" | undefined
-  /** The charge's money is gone, or its MED over: every open dispute is lost. */
-  readonly losesDisputes: boolean
+  /** The charge's money is gone, or a MED over; undefined where every open dispute stays open. */
+  readonly loses: LostDisputes | undefined
   /** Cents of a MED of which the return is the first news (DSP-5). */
   readonly arrivedLost: number
 }
@@ -88,8 +97,9 @@ export const decideOrder = (
   requested: number | undefined,
   availableCents: number
 ): OrderDecision => {
-  // The outcome of a charge in `infraction` is its dispute's.
-  if (charge.status !== "paid" || order !== undefined) return { _tag: "InvalidState" }
+  // What is blocked is not in the account.
+  const isRefundable = charge.status === "paid" || charge.status === "infraction"
+  if (!isRefundable || order !== undefined) return { _tag: "InvalidState" }
   const amount = requested ?? inAccount(funds)
   if (amount <= 0 || amount > inAccount(funds)) return { _tag: "InvalidState" }
   const parts = splitAccount(amount, funds)
@@ -113,7 +123,7 @@ export const decideEnd = (
 /** A return of the charge's money that the provider reports: the end of the open refund, or one without an order. */
 export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Ids["Service"]): RefundChange => {
   const { amount, externalId, isMed } = report
-  const { locked, refunds } = facts
+  const { claims, locked, refunds } = facts
   if (!wasPaid(locked.charge)) return nothing(locked)
   const { order } = locked
   const isReported = (id: string) => externalId === id || externalId === providerIdOf(id)
@@ -121,15 +131,22 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
   const isKnown = ({ id, providerId, status }: StoredRefund) =>
     (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
   if (refunds.some(isKnown)) return nothing(locked)
-  const loss = isMed ? unreportedReturn(refunds) : undefined
+  const meant = isMed ? medOfReturn(amount, unreportedReturns(refunds), claims.open) : {}
+  const loss = meant.lost
   const missing = (amount ?? loss?.amount ?? leftOf(locked.funds)) - (loss?.amount ?? 0)
   // The provider has no money left for the open refund.
   if (order?.kind !== "refund" || missing <= inAccount(locked.funds) + locked.funds.blocked) {
-    return loss === undefined ? returned(locked, report, ids) : matched(locked, loss, report)
+    return loss === undefined
+      ? returned(locked, report, claims, meant.open, ids)
+      : matched(locked, loss, report, claims)
   }
   const first = failed(facts, order, "the provider returned the money otherwise", ids)
-  const taken = isMed ? (unreportedReturn(first.refunds) ?? loss) : undefined
-  const then = taken === undefined ? returned(first.after, report, ids) : matched(first.after, taken, report)
+  const late = loss === undefined && isMed ? medOfReturn(amount, unreportedReturns(first.refunds), claims.open) : meant
+  const taken = first.refunds.find(({ id }) => id === late.lost?.id) ?? late.lost
+  const then =
+    taken === undefined
+      ? returned(first.after, report, claims, late.open, ids)
+      : matched(first.after, taken, report, claims)
   return {
     ...then,
     orderEnd: first.orderEnd,
@@ -138,9 +155,9 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
   }
 }
 
-/** The return of a lost MED that the provider has not reported yet. */
-export const unreportedReturn = (refunds: ReadonlyArray<StoredRefund>): StoredRefund | undefined =>
-  refunds.find(({ nature, providerId }) => nature === "dispute" && providerId === null)
+/** The returns of lost MEDs that the provider has not reported yet. */
+const unreportedReturns = (refunds: ReadonlyArray<StoredRefund>): ReadonlyArray<StoredRefund> =>
+  refunds.filter(({ nature, providerId }) => nature === "dispute" && providerId === null)
 
 /** The refund of a new order. */
 export const orderedRefund = (
@@ -159,6 +176,7 @@ export const orderedRefund = (
   pending: order.pending,
   description,
   nature: null,
+  disputeId: null,
   providerId: null,
   failureReason: null,
   createdAtMs,
@@ -174,6 +192,7 @@ export const providerRefund = (
     /** Of these, the cents that were not released yet. */
     readonly pending: number
     readonly isMed: boolean
+    readonly disputeId?: string | undefined
     /** The provider's id of the return; null where only the loss of the dispute was reported. */
     readonly providerId: string | null | undefined
     readonly atMs?: number | undefined
@@ -189,6 +208,7 @@ export const providerRefund = (
   pending: made.pending,
   description: null,
   nature: made.isMed ? "dispute" : null,
+  disputeId: made.disputeId ?? null,
   providerId: made.providerId === undefined ? id : made.providerId,
   failureReason: null,
   createdAtMs: epochMs,
@@ -214,7 +234,7 @@ const completed = ({ locked, refunds }: RefundFacts, order: ChargeOrder, ids: Id
     ...applied(locked, [step]),
     refunds: [{ ...refund, status: "completed", failureReason: null, completedAtMs: ids.next().epochMs }],
     orderEnd: "done",
-    losesDisputes: isEmpty
+    loses: isEmpty ? "all" : undefined
   }
 }
 
@@ -227,9 +247,15 @@ const failed = (
 ): RefundChange => {
   const refund = refundOf(refunds, order)
   const ended: StoredRefund = { ...refund, status: "failed", failureReason: reason, completedAtMs: null }
-  const blocked = Math.min(order.amount, claims.contested)
-  const lost = Math.min(order.amount - blocked, claims.lost)
-  const rest = order.amount - blocked - lost
+  let left = order.amount
+  const losses = claims.lost.map(({ disputeId, missing, taken }) => {
+    const amount = Math.min(left, missing)
+    left -= amount
+    return { amount, disputeId, taken }
+  })
+  const lost = order.amount - left
+  const blocked = Math.min(left, claims.contested)
+  const rest = left - blocked
   const pending = Math.min(order.pending, rest)
   const given: ChargeStep = {
     reason: "charge.refund_failed",
@@ -245,18 +271,22 @@ const failed = (
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
   }
   // One MED is one return, which the provider may report later.
-  const loss =
-    claims.taken === undefined
-      ? providerRefund(locked.charge, ids.next(), { amount: lost, pending: 0, isMed: true, providerId: null })
-      : withAmount(claims.taken, claims.taken.amount + lost)
-  return { ...applied(locked, [given, taken]), refunds: [ended, loss], orderEnd: "refused" }
+  const returns = losses
+    .filter(({ amount }) => amount > 0)
+    .map(({ amount, disputeId, taken: before }) =>
+      before === undefined
+        ? providerRefund(locked.charge, ids.next(), { amount, pending: 0, isMed: true, disputeId, providerId: null })
+        : withAmount(before, before.amount + amount)
+    )
+  return { ...applied(locked, [given, taken]), refunds: [ended, ...returns], orderEnd: "refused" }
 }
 
 /** The return of a MED whose loss was reported before: the money that the loss took, of which only the difference moves. */
 const matched = (
   locked: LockedCharge,
   taken: StoredRefund,
-  { amount = taken.amount, externalId = taken.id }: ReportedReturn
+  { amount = taken.amount, externalId = taken.id }: ReportedReturn,
+  { open }: DisputeClaims
 ): RefundChange => {
   const { funds } = locked
   const more = Math.max(0, Math.min(amount - taken.amount, inAccount(funds) + funds.blocked))
@@ -264,7 +294,7 @@ const matched = (
   const step: ChargeStep = {
     reason: "charge.charged_back",
     movements: [
-      ...movementsFrom(splitReturn(more, funds), "acquirer"),
+      ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
       { debit: "acquirer", credit: "available", amount: less }
     ]
   }
@@ -274,7 +304,7 @@ const matched = (
     isApplied: more + less > 0,
     unmatched: Math.max(0, amount - taken.amount - more),
     refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }],
-    losesDisputes: leftOf(change.after.funds) === 0
+    loses: leftOf(change.after.funds) === 0 ? "all" : undefined
   }
 }
 
@@ -282,16 +312,19 @@ const matched = (
 const returned = (
   locked: LockedCharge,
   { amount, as, atMs, externalId, isMed }: ReportedReturn,
+  { open }: DisputeClaims,
+  /** The open MED that it ends. */
+  ended: DisputeClaims["open"][number] | undefined,
   ids: Ids["Service"]
 ): RefundChange => {
   const { charge, funds } = locked
   const wanted = amount ?? leftOf(funds)
   const given = Math.min(wanted, inAccount(funds) + funds.blocked)
   if (given <= 0) return { ...nothing(locked), unmatched: amount ?? 0 }
-  const parts = splitReturn(given, funds)
+  const others = open.filter(({ id }) => id !== ended?.id)
+  const parts = isMed ? splitLoss(given, funds, sumOf(others)) : { ...splitReturn(given, funds), released: 0 }
   const isEmpty = leftOf(funds) === given
-  const endsMed = isMed && charge.status === "infraction"
-  const isFinal = isEmpty || endsMed || (isMed && as === "charged_back")
+  const isFinal = isEmpty || ended !== undefined || (isMed && as === "charged_back")
   const step: ChargeStep = {
     // BAL-10: `refunded` once nothing is left.
     report: isFinal ? allowedReport(charge, isEmpty ? as : "charged_back") : undefined,
@@ -299,21 +332,21 @@ const returned = (
     movements: [
       ...movementsFrom(parts, "acquirer"),
       // The MED is over: it contests nothing any more.
-      { debit: "blocked", credit: "available", amount: endsMed ? funds.blocked - parts.blocked : 0 }
+      { debit: "blocked", credit: "available", amount: ended === undefined ? 0 : parts.released }
     ]
   }
-  const made = { amount: given, pending: parts.pending, isMed, providerId: externalId, atMs }
+  const made = { amount: given, pending: parts.pending, isMed, disputeId: ended?.id, providerId: externalId, atMs }
   return {
     ...applied(locked, [step]),
     unmatched: amount === undefined ? 0 : wanted - given,
     refunds: [providerRefund(charge, ids.next(), made)],
-    losesDisputes: isEmpty || endsMed,
+    loses: isEmpty ? "all" : ended && { disputeId: ended.id },
     // Disputes are of Pix only: other returns emit the charge's event alone.
     arrivedLost: isMed && charge.status === "paid" && charge.method === "pix" ? given : 0
   }
 }
 
-const wasPaid = ({ status }: StoredCharge) =>
+export const wasPaid = ({ status }: StoredCharge) =>
   status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
 
 const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false })
@@ -325,9 +358,11 @@ const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): Refund
   steps,
   refunds: [],
   orderEnd: undefined,
-  losesDisputes: false,
+  loses: undefined,
   arrivedLost: 0
 })
+
+const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)
 
 const withAmount = (refund: StoredRefund, amount: number): StoredRefund => ({
   ...refund,

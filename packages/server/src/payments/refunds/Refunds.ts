@@ -18,8 +18,9 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
+import { availableOf } from "../../ledger/Ledger.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "./DisputedMoney.ts"
@@ -49,7 +50,7 @@ export class Refunds extends Context.Service<
       chargeId: string,
       request: RefundRequest,
       leaseMs: number
-    ) => Effect.Effect<ChargeOrder, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
+    ) => Effect.Effect<Leased<ChargeOrder>, NotFoundError | InvalidStateError | InsufficientBalanceError | SqlError>
     /** Ends the open refund of a charge. */
     readonly end: (locked: LockedCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
     /** Applies a return that the provider reports. */
@@ -80,7 +81,7 @@ export class Refunds extends Context.Service<
           if (moved === undefined) return yield* Effect.die(new Error("a charge has changed while it was locked"))
         }
         for (const refund of change.refunds) yield* store.put(refund)
-        if (change.losesDisputes) yield* disputed.loseOpen(locked.charge.id)
+        if (change.loses !== undefined) yield* disputed.loseOpen(locked.charge.id, change.loses)
         if (change.arrivedLost > 0) yield* disputed.addLost(locked.charge, change.arrivedLost)
         return { isApplied: change.isApplied, unmatched: change.unmatched }
       })
@@ -90,9 +91,7 @@ export class Refunds extends Context.Service<
           const locked = isUuid(id) ? yield* money.lock(id) : undefined
           if (locked === undefined) return yield* new NotFoundError()
           const { charge } = locked
-          const [row] = yield* sql<{ balance: bigint }>`
-            SELECT balance FROM ledger_accounts WHERE owner_id = ${charge.accountId}::uuid AND kind = 'available'`
-          const decision = decideOrder(locked, amount, Number(row?.balance ?? 0n))
+          const decision = decideOrder(locked, amount, yield* availableOf(sql, charge.accountId))
           switch (decision._tag) {
             case "InvalidState": {
               const now = yield* Clock.currentTimeMillis

@@ -123,6 +123,7 @@ export const operatorTables = [
     payout json, -- the payout that a release is of
     sealed text, -- the secrets of the request
     fingerprint text NOT NULL, -- equal requests have the same one
+    intent text, -- equal for payouts to create of the same account, recipient and amount
     requested_by uuid NOT NULL REFERENCES operators,
     status text NOT NULL ${oneOf("status", ApprovalStatus.literals)},
     decided_by uuid REFERENCES operators,
@@ -140,6 +141,7 @@ export const operatorTables = [
   )`,
   `CREATE UNIQUE INDEX approvals_pending ON approvals (fingerprint) WHERE status = 'pending'`,
   `CREATE INDEX approvals_approved ON approvals (fingerprint) WHERE status = 'approved' AND used_at IS NULL`,
+  `CREATE INDEX approvals_by_intent ON approvals (intent, id) WHERE intent IS NOT NULL`,
   `CREATE INDEX approvals_by_status ON approvals (status, id)`,
   `CREATE INDEX approvals_of_account ON approvals (account_id, id)`,
   // What was asked stays, and so does a decision. An approval that is used stays as it is.
@@ -147,10 +149,11 @@ export const operatorTables = [
     BEGIN
       IF OLD.used_at IS NOT NULL
         OR (OLD.status <> 'pending' AND (NEW.status, NEW.decided_by) IS DISTINCT FROM (OLD.status, OLD.decided_by))
-        OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.sealed,
-            NEW.requested_by, NEW.created_at)
+        OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.before::text,
+            NEW.payout::text, NEW.sealed, NEW.fingerprint, NEW.intent, NEW.requested_by, NEW.created_at)
           IS DISTINCT FROM (OLD.id, OLD.action, OLD.resource_id, OLD.account_id, OLD.concerns, OLD.request::text,
-            OLD.sealed, OLD.requested_by, OLD.created_at)
+            OLD.before::text, OLD.payout::text, OLD.sealed, OLD.fingerprint, OLD.intent, OLD.requested_by,
+            OLD.created_at)
         OR NEW.expires_at > OLD.expires_at
       THEN RAISE EXCEPTION 'a decided approval stays as it is';
       END IF;

@@ -178,6 +178,7 @@ export const paymentTables = [
     pending bigint NOT NULL DEFAULT 0 CHECK (pending >= 0 AND pending <= amount), -- cents of it that were not released yet
     description text,
     nature text,
+    dispute_id uuid, -- the MED whose money it is, where its return was not the first news of it
     provider_id text,
     failure_reason text,
     created_at timestamptz NOT NULL,
@@ -191,9 +192,10 @@ export const paymentTables = [
   `-- Contested payments (MED).
   CREATE TABLE disputes (
     id uuid PRIMARY KEY,
-    charge_id uuid NOT NULL,
+    charge_id uuid,
+    exception_id uuid, -- of money that an account accepted; null: of a charge
     account_id uuid NOT NULL,
-    application_id uuid NOT NULL,
+    application_id uuid, -- the charge's
     connection_id uuid, -- null: the simulator's
     external_id text, -- its id at the provider
     status text NOT NULL ${oneOf("status", DisputeStatus.literals)},
@@ -204,9 +206,13 @@ export const paymentTables = [
     defense_deadline_at timestamptz,
     resolved_at timestamptz,
     arrived_resolved boolean NOT NULL, -- it was lost before the service heard of it
-    sequence integer NOT NULL
+    sequence integer NOT NULL,
+    returned bigint NOT NULL DEFAULT 0 CHECK (returned >= 0), -- cents of an exception that went back with it; a charge has refunds
+    return_id text, -- the provider's id of that return; null until it is reported
+    CHECK (num_nonnulls(charge_id, exception_id) = 1)
   )`,
   `CREATE INDEX disputes_of_charge ON disputes (charge_id, id)`,
+  `CREATE INDEX disputes_of_exception ON disputes (exception_id) WHERE exception_id IS NOT NULL`,
   `CREATE INDEX disputes_of_account ON disputes (account_id, status, id)`,
   `CREATE INDEX disputes_of_status ON disputes (status, id)`,
   `CREATE UNIQUE INDEX disputes_of_provider ON disputes (connection_id, external_id) NULLS NOT DISTINCT

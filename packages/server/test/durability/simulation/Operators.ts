@@ -88,8 +88,8 @@ export const makeOperators = (options: {
     const decision = machine.pick<Decision>([
       { action: "return", reason: null },
       { action: "return", reason: null },
-      { action: "accept", chargeId: null, reason: null },
-      { action: "accept", chargeId, reason: null },
+      { action: "accept", chargeId: null, accountId: null, reason: null },
+      { action: "accept", chargeId, accountId: null, reason: null },
       { action: "dismiss", reason: "settled elsewhere" }
     ])
     const decided = ExceptionResolution.use(({ resolve }) => resolve(id, decision, "operator"))

@@ -27,6 +27,18 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
     })
 
   describe("ERR-5: malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () => {
+    it.effect("says which", () =>
+      Effect.gen(function* () {
+        for (const [body, message] of [
+          [undefined, "The request body is empty. It must be a JSON object."],
+          ["[]", "The request body must be a JSON object, got a list of 0."],
+          ["amount=1000", "The request body is not JSON."]
+        ] as const) {
+          assert.strictEqual((yield* post({ body })).body.message, message)
+        }
+      })
+    )
+
     it.effect.each([
       { name: "no body", body: undefined },
       { name: "an empty body", body: "" },

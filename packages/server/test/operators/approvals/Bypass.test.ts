@@ -161,18 +161,23 @@ layer(TestService.layer(), { excludeTestServices: true })("Bypass of four eyes",
             WHERE id = ${approval.id}::uuid`
           )
         for (const id of [one.id, concerned!.id]) assert.strictEqual((yield* decideBy(id))._tag, "Failure")
+        const assertKept = Effect.fnUntraced(function* (id: string, changes: ReadonlyArray<string>) {
+          for (const change of changes) {
+            const changed = yield* Effect.exit(sql.unsafe(`UPDATE approvals SET ${change} WHERE id = $1::uuid`, [id]))
+            assert.strictEqual(changed._tag, "Failure", change)
+          }
+        })
+        // What is shown of a request is what was asked, also before it is decided.
+        const asked = ["request = '{}'", "before = '{}'", "payout = '{}'", "intent = 'x'", "fingerprint = 'x'"]
+        const later = "expires_at = now() + interval '1 year'"
+        yield* assertKept((yield* requested("payout.create", one.call)).approval.id, [...asked, later])
         assert.strictEqual((yield* approve(other.call, approval.id)).status, 200)
-        for (const change of [
+        yield* assertKept(approval.id, [
           "used_at = NULL",
           "status = 'pending', decided_at = NULL, decided_by = NULL",
-          "request = '{}'",
-          "expires_at = now() + interval '1 year'"
-        ]) {
-          const changed = yield* Effect.exit(
-            sql.unsafe(`UPDATE approvals SET ${change} WHERE id = $1::uuid`, [approval.id])
-          )
-          assert.strictEqual(changed._tag, "Failure", change)
-        }
+          ...asked,
+          later
+        ])
       })
   )
 })

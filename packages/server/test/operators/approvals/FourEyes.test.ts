@@ -113,8 +113,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
       assert.strictEqual((yield* ask(idempotencyKey)).body.id, first.body.id)
       assert.notStrictEqual((yield* ask()).body.id, first.body.id)
       assert.notInclude(first.text, body.webhook_secret)
-      assert.deepInclude<unknown>(first.body.payout, {
-        id: null,
+      assert.deepInclude<unknown>(first.body.summary, {
         amount: 20_000,
         fee: 100,
         balance_before: available,
@@ -128,7 +127,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
       const replayed = yield* ask(idempotencyKey)
       assert.deepStrictEqual<unknown>([replayed.status, replayed.body.id], [201, approved.result_id])
       const repeated = yield* ask()
-      assert.strictEqual(repeated.body.payout?.duplicate_of, approved.result_id)
+      assert.strictEqual(repeated.body.summary.duplicates[0]?.id, approved.result_id)
     })
   )
 

@@ -165,7 +165,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       answer = Effect.fail(new AcquirerRefused({ reason: "too late" }))
       const dispute = yield* disputed
       const refused = yield* Effect.flip(filed(dispute.id))
-      assert.deepInclude(refused, { _tag: "DefenseRejected", reason: "too late", chargeId: dispute.chargeId })
+      assert.deepInclude(refused, { _tag: "DefenseRejected", reason: "too late", chargeId: dispute.chargeId ?? "" })
       assert.strictEqual((yield* store.find(dispute.id))?.status, "open")
       const messages = (yield* store.messagesOf([dispute.id])).get(dispute.id)!
       assert.deepStrictEqual(

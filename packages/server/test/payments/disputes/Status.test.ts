@@ -40,6 +40,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         object: "dispute",
         id: dispute.id,
         charge_id: charge.id,
+        exception_id: null,
         account_id: accountId,
         status: "open",
         amount: 1990,
@@ -163,7 +164,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         for (const [action, body] of [
           ["fail", undefined],
           ["refund", undefined],
-          ["infraction", { reason: "x" }],
           ["return", { as: "refunded" }]
         ] as const) {
           const refused = yield* operate("POST", `/operator/v1/simulator/charges/${chargeId}/${action}`, { body })

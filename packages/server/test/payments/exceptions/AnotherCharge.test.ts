@@ -1,4 +1,4 @@
-/** Money of an exception for another charge than its payment names. */
+/** Money of an exception for another charge or account than its payment names. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
@@ -41,6 +41,35 @@ layer(TestService.layer(), { excludeTestServices: true })("Exceptions for anothe
       assert.strictEqual((yield* accept(one.call, yield* raised(charges[0]!.id), charges[0]!.id)).status, 200)
       const nameless = yield* accept(one.call, yield* raised(""), charges[0]!.id)
       assert.strictEqual(nameless.status, 202)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-82, OPR-112: another account needs a second operator; that of the named charge does not", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { one, other } = yield* makeApprovers
+      const [named, another] = [yield* makeCaller(), yield* makeCaller()]
+      const charge = yield* created(named.key, { amount: 1000 })
+      const accepted = (chargeId: string, accountId: string) =>
+        Effect.gen(function* () {
+          const payment = paymentOf(chargeId, { amount: 700 })
+          yield* notified(payment)
+          const { id } = yield* exceptionOf(payment.endToEndId)
+          return yield* one.call<Pick<Exception, "id" | "status">>("POST", `/operator/v1/exceptions/${id}/resolve`, {
+            idempotencyKey: newKey(),
+            body: { action: "accept", account_id: accountId }
+          })
+        })
+      assert.strictEqual((yield* accepted(charge.id, named.accountId)).status, 200)
+      for (const chargeId of [charge.id, ""]) {
+        const asked = yield* accepted(chargeId, another.accountId)
+        assert.strictEqual(asked.status, 202, asked.text)
+        assert.deepInclude<unknown>(asked.body, { action: "exception.accept", account_id: another.accountId })
+        assert.strictEqual((yield* approve(other.call, asked.body.id)).status, 200)
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(named.accountId), { available: 700 })
+      assert.deepInclude(yield* ledgerBalancesOf(another.accountId), { available: 1400 })
       yield* assertLedgerHolds
     })
   )

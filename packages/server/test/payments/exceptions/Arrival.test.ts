@@ -67,6 +67,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Money tha
         action: null,
         reason: null,
         failure_reason: null,
+        payout_id: null,
+        refund_id: null,
+        provider_outcome: null,
         resolved_by: null,
         resolved_at: null
       })

@@ -11,7 +11,8 @@ const facts = Schema.Struct({
   namesPix: Schema.Boolean,
   arrived: Schema.UndefinedOr(cents),
   charge: Schema.UndefinedOr(Schema.Struct({ amount: cents, isReversed: Schema.Boolean })),
-  hasException: Schema.Boolean
+  hasException: Schema.Boolean,
+  isAccepted: Schema.Boolean
 })
 
 const factsWith = (changes: Partial<ReversalFacts>): ReversalFacts => ({
@@ -21,6 +22,7 @@ const factsWith = (changes: Partial<ReversalFacts>): ReversalFacts => ({
   arrived: undefined,
   charge: undefined,
   hasException: false,
+  isAccepted: false,
   ...changes
 })
 
@@ -56,6 +58,11 @@ describe("A return or MED", () => {
       { _tag: "TakeFromExceptions", amount: 900 }
     ],
     [
+      "a MED of an exception that an account accepted contests it there",
+      { kind: "dispute", arrived: 900, hasException: true, isAccepted: true },
+      { _tag: "ContestAccepted", amount: 700 }
+    ],
+    [
       "a MED of an exception waits until that is accepted",
       { kind: "dispute", arrived: 900, hasException: true },
       { _tag: "WaitForPix", amount: 700 }
@@ -71,7 +78,8 @@ describe("A return or MED", () => {
     if (decision._tag === "WaitForPix") {
       assert.isTrue(known.namesPix && !isReversed)
       // A payment that has arrived can only be accepted, which a return does not wait for.
-      if (known.arrived !== undefined) assert.isTrue(known.kind === "dispute" && known.hasException)
+      if (known.arrived !== undefined)
+        assert.isTrue(known.kind === "dispute" && known.hasException && !known.isAccepted)
     }
     if (decision._tag === "WaitForCharge") assert.isTrue(!known.namesPix && known.charge?.isReversed === false)
     if (isReversed) assert.strictEqual(decision._tag, "ReverseCharge")
@@ -159,7 +167,8 @@ class Books {
       namesPix: true,
       arrived: this.hasArrived ? this.amount : undefined,
       charge: this.paysCharge ? { amount: this.amount, isReversed: this.hasArrived } : undefined,
-      hasException: this.hasArrived && !this.paysCharge
+      hasException: this.hasArrived && !this.paysCharge,
+      isAccepted: false
     })
     switch (decision._tag) {
       case "WaitForPix":

@@ -1,6 +1,9 @@
 /** Payouts that the provider does not find. */
 import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
@@ -8,8 +11,9 @@ import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/pro
 import { Ids } from "../../../src/base/Ids.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { orderIdOfPayout } from "../../support/Payouts.ts"
+import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
-import { runDue } from "../../support/DueCalls.ts"
+import { runDue, unusedCapacity } from "../../support/DueCalls.ts"
 
 /** The ids under which payouts are ordered. */
 const orderIds = new Map<string, string>()
@@ -17,7 +21,7 @@ const orderIds = new Map<string, string>()
 /** A provider's payouts: those that it was sent, and those that it shows. */
 const sent: Array<string> = []
 let accepts: (id: string) => Effect.Effect<PayoutProgress, AcquirerUnclear>
-let shows: (id: string) => PayoutProgress
+let shows: (id: string) => Effect.Effect<PayoutProgress>
 
 const provider = Layer.effect(
   Acquirer,
@@ -32,7 +36,7 @@ const provider = Layer.effect(
                 sent.push(id)
                 return accepts(id)
               }),
-            outcome: ({ id }) => Effect.sync(() => shows(id))
+            outcome: ({ id }) => Effect.suspend(() => shows(id))
           }
         }))
     })
@@ -40,6 +44,7 @@ const provider = Layer.effect(
 )
 
 const accepted: PayoutProgress = { _tag: "Accepted" }
+const refused: PayoutProgress = { _tag: "Refused", reason: "pagamento_negado" }
 const notFound: PayoutProgress = { _tag: "NotFound" }
 const completed: PayoutProgress = { _tag: "Completed", endToEndId: undefined }
 
@@ -49,7 +54,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   it.effect("PAY-6: one that was lost before it was done is sent again under its id, and completes once", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       assert.deepStrictEqual(sentOf(id), 1)
@@ -66,7 +71,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
       assert.strictEqual(yield* processedAtOf(id), shifted)
       // Its next inquiry comes after another grace.
       assert.isAbove(yield* dueInMs(id), 110_000)
-      shows = () => completed
+      shows = () => Effect.succeed(completed)
       yield* submitDue(id)
       assert.strictEqual(yield* statusOf(id), "completed")
       assert.deepStrictEqual(sentOf(id), 2)
@@ -75,7 +80,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
 
   it.effect("PAY-6, PAY-5: a refusal is final, unless a request before it may still arrive", () =>
     Effect.gen(function* () {
-      const refused: PayoutProgress = { _tag: "Refused", reason: "pagamento_negado" }
       accepts = () => Effect.succeed(refused)
       const first = yield* processing
       yield* submitDue(first)
@@ -97,17 +101,102 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
+  it.effect("PAY-6, PAY-5: one that was accepted never fails because a repeated request is refused", () =>
+    Effect.gen(function* () {
+      accepts = () => Effect.succeed(accepted)
+      shows = () => Effect.succeed(notFound)
+      const id = yield* processing
+      yield* submitDue(id)
+      accepts = () => Effect.succeed(refused)
+      for (let request = 2; request <= 12; request += 1) {
+        yield* longAgo(id)
+        yield* submitDue(id)
+        assert.strictEqual(sentOf(id), request)
+        assert.strictEqual(yield* statusOf(id), "processing")
+        assert.isAbove(yield* dueInMs(id), 110_000)
+      }
+      shows = () => Effect.succeed(completed)
+      yield* submitDue(id)
+      assert.strictEqual(yield* statusOf(id), "completed")
+    })
+  )
+
+  it.effect.each([accepted, undefined])(
+    "PAY-6, PAY-5: a process that is stopped while it sends fails no payout that another one sends meanwhile: %o",
+    (answerToOther) =>
+      Effect.gen(function* () {
+        const id = yield* processing
+        const gate = yield* Deferred.make<PayoutProgress>()
+        const arrived = yield* Deferred.make<void>()
+        accepts = () => Effect.andThen(Deferred.succeed(arrived, undefined), Deferred.await(gate))
+        const stopped = yield* Effect.forkChild(submitDue(id))
+        yield* Deferred.await(arrived)
+        accepts = () =>
+          answerToOther === undefined
+            ? Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+            : Effect.succeed(answerToOther)
+        yield* submitDue(id)
+        const dueIn = yield* dueInMs(id)
+        yield* Deferred.succeed(gate, refused)
+        yield* Fiber.join(stopped)
+        assert.strictEqual(yield* statusOf(id), "processing")
+        assert.isAtMost(yield* dueInMs(id), dueIn)
+        assert.isAbove(yield* dueInMs(id), dueIn - 1000)
+      })
+  )
+
+  it.effect("PAY-6: a process that is stopped after it claimed a payout sends it no more when it goes on", () =>
+    Effect.gen(function* () {
+      accepts = () => Effect.succeed(refused)
+      const id = yield* processing
+      yield* makeDue(id)
+      const { claimDue } = yield* PayoutSubmission
+      const { due } = yield* claimDue(unusedCapacity(1))
+      const clock = yield* Clock.Clock
+      const leaseMs = 1000 + 10_000
+      const later = Object.assign(Object.create(clock) as Clock.Clock, {
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + leaseMs)
+      })
+      yield* Effect.provideService(due[0]!.call, Clock.Clock, later)
+      assert.strictEqual(sentOf(id), 0)
+      assert.strictEqual(yield* statusOf(id), "processing")
+    })
+  )
+
+  it.effect("BAL-15: an answer that comes after the payout has ended otherwise is an exception", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      accepts = () => Effect.succeed(accepted)
+      const id = yield* processing
+      yield* submitDue(id)
+      const gate = yield* Deferred.make<PayoutProgress>()
+      const arrived = yield* Deferred.make<void>()
+      shows = () => Effect.andThen(Deferred.succeed(arrived, undefined), Deferred.await(gate))
+      const waiting = yield* Effect.forkChild(submitDue(id))
+      yield* Deferred.await(arrived)
+      const { receive } = yield* AcquirerNotifications
+      assert.strictEqual(yield* receive({ _tag: "payout.failed", payoutId: id, reason: "closed" }), "applied")
+      yield* Deferred.succeed(gate, completed)
+      yield* Fiber.join(waiting)
+      assert.strictEqual(yield* statusOf(id), "failed")
+      assert.deepStrictEqual(
+        yield* sql`SELECT kind, unallocated FROM acquirer_exceptions WHERE payout_id = ${id}::uuid`,
+        [{ kind: "contradictory_outcome", unallocated: -500n }]
+      )
+    })
+  )
+
   it.effect("PAY-6: one that is shown late is not sent again, and never fails meanwhile", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       for (let inquiry = 0; inquiry < 3; inquiry += 1) {
         yield* submitDue(id)
         assert.strictEqual(yield* statusOf(id), "processing")
       }
-      shows = () => completed
+      shows = () => Effect.succeed(completed)
       yield* longAgo(id)
       yield* submitDue(id)
       assert.strictEqual(yield* statusOf(id), "completed")
@@ -118,7 +207,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   it.effect("PAY-6: a process that ends after it sent a payout again leaves a grace before the next time", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       yield* longAgo(id)
@@ -177,7 +266,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     Effect.gen(function* () {
       const sql = yield* SqlClient
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       yield* longAgo(id)
@@ -216,12 +305,19 @@ const processing = Effect.gen(function* () {
 
 /** Submits it, or asks for its outcome, now. */
 const submitDue = Effect.fnUntraced(function* (id: string) {
-  const sql = yield* SqlClient
   const { claimDue } = yield* PayoutSubmission
-  yield* sql`UPDATE payouts SET due_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
-    WHERE status = 'processing'`
+  yield* makeDue(id)
   assert.strictEqual(yield* runDue(claimDue), 1)
 })
+
+/** It is due, and no other payout is. */
+const makeDue = (id: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`
+      UPDATE payouts SET due_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
+      WHERE status = 'processing'`
+  )
 
 /** It was sent longer ago than the grace. */
 const longAgo = (id: string) =>

@@ -6,6 +6,7 @@ import { providerIdOf } from "../../../src/providers/Acquirer.ts"
 import type { ChargeOrder } from "../../../src/providers/OrderStore.ts"
 import { afterStep, type ChargeStep, type LockedCharge } from "../../../src/payments/charges/ChargeDecision.ts"
 import {
+  arrivedBefore,
   claimsOn,
   decideLoss,
   decideOpening,
@@ -13,12 +14,13 @@ import {
   decideWin,
   isOpen
 } from "../../../src/payments/disputes/DisputeDecision.ts"
-import { newDispute } from "../../../src/payments/disputes/DisputeResource.ts"
+import { contestedCharge, newDispute } from "../../../src/payments/disputes/DisputeResource.ts"
 import type { StoredDispute } from "../../../src/payments/disputes/DisputeStore.ts"
 import {
   decideEnd,
   decideOrder,
   decideReturn,
+  type LostDisputes,
   orderedRefund,
   providerRefund,
   type RefundChange,
@@ -71,7 +73,8 @@ class History {
       accountId,
       amount,
       pending,
-      attempts: 1
+      attempts: 1,
+      acceptedAtMs: null
     }
     this.refunds.set(order.id, orderedRefund(this.locked.charge, order, null, NOW))
     this.locked = { ...afterStep(this.locked, step), order }
@@ -109,10 +112,15 @@ class History {
 
   open(amount: number | undefined) {
     const externalId = `med-${ids.next().id}`
-    const isOpened = Model.openMed(this.model, externalId, amount, this.amount)
+    const isOpened = Model.openMed(this.model, externalId, amount)
     const reported = { _tag: "med.opened", txid: "", externalId, reason: "fraud" } as const
-    const opening = decideOpening(this.locked, amount === undefined ? reported : { ...reported, amount }, ids)
-    assert.strictEqual(opening !== undefined, isOpened)
+    const med = amount === undefined ? reported : { ...reported, amount }
+    const known = arrivedBefore(this.disputes, med)
+    const opening = known === undefined ? decideOpening(this.locked, this.disputes, med, ids) : undefined
+    assert.strictEqual((known ?? opening) !== undefined, isOpened)
+    if (known !== undefined) {
+      this.disputes = this.disputes.map((each) => (each.id === known.id ? { ...each, externalId } : each))
+    }
     if (opening === undefined) return
     this.locked = afterStep(this.locked, opening.step)
     this.disputes.push(opening.dispute)
@@ -124,18 +132,18 @@ class History {
     if (med === undefined || dispute === undefined) return
     const isApplied = isWon ? Model.win(this.model, med) : Model.lose(this.model, med)
     const decided = decideReport(dispute, isWon ? "won" : "lost", NOW, ids)
-    const loss = isWon || decided === undefined ? undefined : decideLoss(this.locked, dispute)
+    const loss = isWon || decided === undefined ? undefined : decideLoss(this.locked, dispute, this.disputes)
     assert.strictEqual(decided !== undefined && (isWon || loss !== undefined), isApplied)
     if (decided === undefined) return
-    if (isWon) this.locked = afterStep(this.locked, decideWin(this.locked, dispute))
+    if (isWon) this.locked = afterStep(this.locked, decideWin(this.locked, dispute, this.disputes))
     else if (loss === undefined) return
     else {
       this.locked = afterStep(this.locked, loss.step)
-      const made = { amount: loss.amount, pending: loss.pending, isMed: true, providerId: null }
+      const made = { amount: loss.amount, pending: loss.pending, isMed: true, disputeId: dispute.id, providerId: null }
       if (loss.amount > 0) this.put(providerRefund(this.locked.charge, ids.next(), made))
     }
     this.disputes = this.disputes.map((each) => (each.id === dispute.id ? decided.dispute : each))
-    if (loss?.isEmpty === true) this.loseOpen()
+    if (loss?.isEmpty === true) this.loseOpen("all")
   }
 
   release() {
@@ -167,10 +175,10 @@ class History {
     assert.deepStrictEqual(change.after, after)
     this.locked = { ...after, order: change.orderEnd === undefined ? after.order : undefined }
     for (const refund of change.refunds) this.put(refund)
-    if (change.losesDisputes) this.loseOpen()
+    if (change.loses !== undefined) this.loseOpen(change.loses)
     if (change.arrivedLost > 0) {
       const med = { amount: change.arrivedLost, reason: "returned", arrivedResolved: true }
-      this.disputes.push(newDispute(after.charge, ids.next(), med))
+      this.disputes.push(newDispute(contestedCharge(after.charge), ids.next(), med))
     }
   }
 
@@ -178,9 +186,10 @@ class History {
     this.refunds.set(refund.id, refund)
   }
 
-  private loseOpen() {
+  private loseOpen(which: LostDisputes) {
+    const isMeant = ({ id }: StoredDispute) => which === "all" || which.disputeId === id
     this.disputes = this.disputes.map((dispute) =>
-      isOpen(dispute) ? decideReport(dispute, "lost", NOW, ids)!.dispute : dispute
+      isMeant(dispute) && isOpen(dispute) ? decideReport(dispute, "lost", NOW, ids)!.dispute : dispute
     )
   }
 

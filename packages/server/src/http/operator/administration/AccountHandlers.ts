@@ -100,15 +100,14 @@ const approvedChanges = (
   })
 
 const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): ApprovalRequest | undefined => {
-  const changed = approvedChanges(before, settings)
-  if (changed.length === 0) return undefined
+  if (approvedChanges(before, settings).length === 0) return undefined
   return {
     action: "account.update",
     resourceId: before.id,
     accountId: before.id,
     concerns: null,
     request: { ...settings },
-    before: Object.fromEntries(changed.map((name) => [name, before[name]]))
+    before: Object.fromEntries(Object.keys(settings).map((name) => [name, before[name as keyof OperatorAccount]]))
   }
 }
 
@@ -205,7 +204,8 @@ export const keyHandlers = Effect.gen(function* () {
 
 const invalid = refusedAs("VALIDATION_ERROR")
 
-const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
+/** The account resource of `/operator/v1`. */
+export const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   ...toAccount(row),
   payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
   default_expires_in: row.default_expires_in,

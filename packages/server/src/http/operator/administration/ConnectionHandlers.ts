@@ -24,7 +24,6 @@ import {
 } from "../../../providers/connections/Connections.ts"
 import {
   areBrakes,
-  brakes,
   type CheckStep,
   type ConnectionRow,
   ConnectionStore
@@ -171,9 +170,7 @@ const requestOf = (
     before === null
       ? null
       : {
-          ...Object.fromEntries(
-            Object.entries(before).filter(([name]) => name in request && !brakes.has(name) && name !== "credentials")
-          ),
+          ...Object.fromEntries(Object.entries(before).filter(([name]) => name in request && name !== "credentials")),
           version: before.version
         },
   seal: () => JSON.stringify(prepared)

@@ -76,5 +76,7 @@ const updateOf = (before: InstallationSettings, changes: InstallationChanges): A
         accountId: null,
         concerns: null,
         request: { ...changes },
-        before: { four_eyes: before.four_eyes }
+        before: Object.fromEntries(
+          Object.keys(changes).map((name) => [name, before[name as keyof InstallationChanges]])
+        )
       }

@@ -36,6 +36,7 @@ import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { toOperatorAccount } from "../administration/AccountHandlers.ts"
 
 const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
 
@@ -104,9 +105,7 @@ export const approvedActions = Effect.gen(function* () {
 
   const updateAccount = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* lock("accounts", id)
-    const account = yield* accounts.get(id)
-    const limit = account.approval_limit === null ? null : Number(account.approval_limit)
-    yield* unchanged(row, { ...account, approval_limit: limit })
+    yield* unchanged(row, { ...toOperatorAccount(yield* accounts.get(id)) })
     return yield* accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
   })
 
@@ -120,11 +119,13 @@ export const approvedActions = Effect.gen(function* () {
 
   const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* unchanged(row, { ...(yield* exceptions.find(id)) })
-    const { charge_id, reason } = row.request
+    const { account_id, charge_id, reason } = row.request
+    const textOf = (value: unknown) => (typeof value === "string" ? value : null)
     const decision = {
       action: "accept",
-      chargeId: String(charge_id),
-      reason: reason === null ? null : String(reason)
+      chargeId: textOf(charge_id),
+      accountId: textOf(account_id),
+      reason: textOf(reason)
     } as const
     const { name } = yield* CurrentOperator
     return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))

@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Charges } from "../../../payments/charges/Charges.ts"
 import { toDispute } from "../../../payments/disputes/DisputeResource.ts"
-import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
+import { DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
 import { LedgerReports } from "../../../ledger/LedgerReports.ts"
 import { listRequests } from "../../../operations/RequestLogList.ts"
 import {
@@ -93,7 +93,7 @@ export const timelineHandlers = Effect.gen(function* () {
           orders: list(orders, toOrder),
           notifications: list(yield* store.notificationsOf(subjects, page.limit), toNotification),
           refunds: list(returned, toRefund),
-          disputes: list(contested, toDispute),
+          disputes: list(contested, toChargeDispute),
           ...(yield* sharedOf(id))
         }
         return answer(200, timeline)
@@ -108,7 +108,7 @@ export const timelineHandlers = Effect.gen(function* () {
           orders: list(yield* store.submissionOf(id), toOrder),
           notifications: list(yield* store.notificationsOf([id], page.limit), toNotification),
           refunds: list([], toRefund),
-          disputes: list([], toDispute),
+          disputes: list([], toChargeDispute),
           ...(yield* sharedOf(id))
         }
         return answer(200, timeline)
@@ -116,6 +116,9 @@ export const timelineHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+/** Timelines have disputes of a charge only. */
+const toChargeDispute = (dispute: StoredDispute) => ({ ...toDispute(dispute), charge_id: dispute.chargeId ?? "" })
 
 /** A change with several events is a state with each. `first` is the state before the first change. */
 const statesOf = (changes: ReadonlyArray<ChangeRow>, first?: TimelineState): Timeline["states"] => {

@@ -88,6 +88,7 @@ const toOperatorDispute = (
   isDefenseOpen: boolean
 ): OperatorDispute => ({
   ...toDispute(dispute),
+  exception_id: dispute.exceptionId,
   account_id: dispute.accountId,
   messages: (messages ?? []).map(({ atMs, author, text }) => ({ author, text, at: formatInstant(atMs) })),
   defense_in_progress: isDefenseOpen

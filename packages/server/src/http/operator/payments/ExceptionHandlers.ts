@@ -3,6 +3,7 @@
  */
 import {
   type AcquirerException,
+  decodeRefundException,
   decodeResolveException,
   type ResolveException
 } from "@pix-payments/api/operator/Exceptions"
@@ -12,6 +13,8 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { RequestRefused } from "../../../base/Errors.ts"
+import { Acceptance } from "../../../payments/exceptions/Acceptance.ts"
+import { ExceptionRefunds } from "../../../payments/exceptions/ExceptionRefunds.ts"
 import { type Decision, ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
@@ -20,7 +23,14 @@ import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { invalidState, keyReused, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import {
+  insufficientBalance,
+  invalidState,
+  keyReused,
+  notFound,
+  refusedAs,
+  unknownCursor
+} from "../../pipeline/WireTranslation.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -46,6 +56,8 @@ export const exceptionHandlers = Effect.gen(function* () {
 
 export const exceptionActionHandlers = Effect.gen(function* () {
   const exceptions = yield* ExceptionResolution
+  const acceptance = yield* Acceptance
+  const refunds = yield* ExceptionRefunds
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
   const keys = yield* OrderKeys
@@ -60,11 +72,15 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeResolveException)
         const decision = yield* decisionOf(input)
         const { accountIds, name } = yield* CurrentOperator
-        if (decision.action === "accept" && decision.chargeId !== null && accountIds !== null) {
-          // A charge of another account is an unknown one (OPR-39).
-          const isOwn =
-            isUuid(decision.chargeId) && (yield* accountOf.isOneOf("charges", decision.chargeId, accountIds))
-          if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
+        if (decision.action === "accept" && accountIds !== null) {
+          // A charge of another account, and another account, are unknown ones (OPR-39).
+          for (const [field, kind, named] of [
+            ["charge_id", "charges", decision.chargeId],
+            ["account_id", "accounts", decision.accountId]
+          ] as const) {
+            const isOwn = named === null || (isUuid(named) && (yield* accountOf.isOneOf(kind, named, accountIds)))
+            if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: [field] })
+          }
         }
         const audited = audit.record("exceptionActions.resolve", id, { after: input })
         const shown = (resolved: StoredException) => answer(200, toException(resolved))
@@ -94,31 +110,55 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           InvalidStateError: invalidState,
           KeyReused: keyReused
         })
+      ),
+    refund: ({ body, idempotencyKey, params }) =>
+      Effect.gen(function* () {
+        const { id } = yield* exceptions.find(params.id)
+        const { amount } = yield* decodeBody(body, decodeRefundException)
+        const audited = audit.record("exceptionActions.refund", id, { after: { amount: amount ?? null } })
+        const refunded = yield* keys.once(
+          { operation: "exceptionActions.refund", resourceId: id, key: idempotencyKey, body },
+          (done) => refunds.refund(id, amount ?? undefined, Effect.andThen(audited, done(id))),
+          () => exceptions.find(id)
+        )
+        return answer(200, toException(refunded))
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
+          NotFoundError: notFound,
+          InvalidStateError: invalidState,
+          InsufficientBalanceError: insufficientBalance,
+          KeyReused: keyReused
+        })
       )
   }
 
-  /** What a second operator approves: money for another charge than the payment names. */
+  /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, status, unallocated } = exception
-    // What cannot be accepted is refused by the action itself.
+    const { action, id, kind, status, unallocated } = exception
+    // What cannot be accepted is refused by the action itself. The account of a contradictory outcome is known.
     if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
-    const { charge, isNamed } = yield* exceptions.acceptanceOf(exception, decision.chargeId)
+    if (kind === "contradictory_outcome") return undefined
+    const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
+    const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
       ? undefined
       : ({
           action: "exception.accept",
           resourceId: id,
-          accountId: charge.accountId,
+          accountId,
           concerns: null,
-          request: { charge_id: charge.id, reason: decision.reason },
+          request: { ...to, reason: decision.reason },
           before: { status, unallocated }
         } as const)
   })
   return handlers
 })
 
-const decisionOf = ({ action, charge_id, reason }: ResolveException): Effect.Effect<Decision, RequestRefused> => {
-  if (action !== "dismiss") return Effect.succeed({ action, chargeId: charge_id ?? null, reason: reason ?? null })
+const decisionOf = (input: ResolveException): Effect.Effect<Decision, RequestRefused> => {
+  const { account_id: accountId = null, action, charge_id: chargeId = null, reason } = input
+  if (action === "return") return Effect.succeed({ action, reason: reason ?? null })
+  if (action === "accept") return Effect.succeed({ action, chargeId, accountId, reason: reason ?? null })
   return reason === undefined || reason === null
     ? Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["reason"] }))
     : Effect.succeed({ action, reason })
@@ -144,6 +184,9 @@ const toException = (exception: StoredException): AcquirerException => ({
   occurred_at: formatInstant(exception.occurredAtMs),
   charge_id: exception.chargeId,
   account_id: exception.accountId,
+  payout_id: exception.payoutId,
+  refund_id: exception.refundId,
+  provider_outcome: exception.providerOutcome,
   action: exception.action,
   reason: exception.reason,
   failure_reason: exception.failureReason,

@@ -1,0 +1,203 @@
+/**
+ * What a request for approval would do: in its row, in the question about it, and in that about several.
+ *
+ * Guarantee: a question has the destination, the account, each change, duplicates and the balance after it, on every screen; of
+ * several requests also their sum, duplicates among them, and the balance after all of them.
+ */
+import type { Approval, ApprovalSummary } from "@pix-payments/api/operator/Approvals"
+import { legible } from "@pix-payments/domain/Text"
+import { money } from "../format/Money.ts"
+import { Destination } from "../parts/Destination.tsx"
+import { Facts } from "../parts/Detail.tsx"
+import { words } from "../words/Words.ts"
+import { approvalWords } from "./approvalWords.ts"
+
+export const actionName = ({ action, summary }: Approval): string =>
+  (approvalWords().actionNames as Readonly<Record<string, string>>)[action] ?? summary.title
+
+/** The amount, or what it does. */
+export const headline = (approval: Approval): string =>
+  approval.summary.amount === null ? actionName(approval) : money(approval.summary.amount)
+
+/** Whose it is, in a row: the resource where it is not the account itself, then the account. */
+export const SummaryLines = ({ of: approval }: { readonly of: Approval }) => {
+  const { account, changes, destination, duplicates, resource, unverified_name: name } = approval.summary
+  return (
+    <>
+      {destination !== null && (
+        <div>
+          <Destination of={destination} name={name} />
+        </div>
+      )}
+      {resource?.name && resource.id !== account?.id && (
+        <div>
+          <bdi>{resource.name}</bdi>
+        </div>
+      )}
+      {account !== null && (
+        <div class="quiet">
+          {words().fields.account} <bdi>{account.name}</bdi>
+        </div>
+      )}
+      {changes.length > 0 && <ChangeList of={approval} />}
+      <Duplicates of={duplicates} />
+    </>
+  )
+}
+
+/** All that one request would do. */
+export const Sheet = ({ of: approval }: { readonly of: Approval }) => {
+  const { fields } = words()
+  const text = approvalWords()
+  const { account, amount, balance_after, changes, destination, duplicates, fee, resource } = approval.summary
+  return (
+    <div class="sheet">
+      <p>
+        <b>{headline(approval)}</b>
+        {amount !== null && <> · {actionName(approval)}</>}
+      </p>
+      <Facts
+        of={[
+          [text.destination, destination && <Destination of={destination} name={approval.summary.unverified_name} />],
+          [
+            text.resource,
+            resource !== null && resource.id !== account?.id && <bdi>{resource.name ?? resource.id}</bdi>
+          ],
+          [fields.account, account && <bdi>{account.name}</bdi>],
+          [fields.fee, fee !== null && fee > 0 && money(fee)],
+          [text.changes, changes.length > 0 && <ChangeList of={approval} />],
+          [text.duplicates, duplicates.length > 0 && <Duplicates of={duplicates} />],
+          [text.balanceAfter, balance_after !== null && <Balance of={balance_after} />],
+          [text.by, <bdi key="by">{legible(approval.requested_by.name)}</bdi>]
+        ]}
+      />
+    </div>
+  )
+}
+
+/** All that several requests would do together. */
+export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<Approval> }) => {
+  const text = approvalWords()
+  const [first] = approvals
+  if (approvals.length === 1 && first !== undefined) return <Sheet of={first} />
+  const sent = approvals.flatMap(({ summary }) => (summary.destination === null ? [] : (summary.amount ?? [])))
+  const balances = balancesAfter(approvals)
+  return (
+    <div class="sheet">
+      <p>
+        <b>{text.requests(approvals.length)}</b>
+        {sent.length > 0 && (
+          <>
+            {" "}
+            · {text.sum} <b>{money(sent.reduce((sum, amount) => sum + amount, 0))}</b>
+          </>
+        )}
+      </p>
+      {balances.length > 0 && (
+        <Facts
+          of={balances.map(({ after, name }) => [
+            `${text.balanceAfter}: ${legible(name)}`,
+            <Balance of={after} key={name} />
+          ])}
+        />
+      )}
+      <ul class="selection">
+        {approvals.map((approval) => (
+          <li key={approval.id}>
+            <b>{headline(approval)}</b>
+            {approval.summary.amount !== null && <span class="quiet"> · {actionName(approval)}</span>}
+            <SummaryLines of={approval} />
+            {approvals.some((other) => other !== approval && isSamePayment(other.summary, approval.summary)) && (
+              <span class="chip warn">{text.twice}</span>
+            )}
+            <div class="quiet">
+              {text.by} <bdi>{legible(approval.requested_by.name)}</bdi>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** The balance of each account after all of the requests. */
+const balancesAfter = (approvals: ReadonlyArray<Approval>) => {
+  const accounts = new Map<string, { readonly name: string; readonly after: number }>()
+  for (const { summary } of approvals) {
+    const { account, balance_after: after, balance_before: before } = summary
+    if (account === null || after === null || before === null) continue
+    const earlier = accounts.get(account.id)
+    accounts.set(account.id, { name: account.name, after: (earlier?.after ?? before) + after - before })
+  }
+  return [...accounts.values()]
+}
+
+const isSamePayment = (one: ApprovalSummary, other: ApprovalSummary): boolean =>
+  one.destination !== null &&
+  one.amount === other.amount &&
+  one.account?.id === other.account?.id &&
+  JSON.stringify(one.destination) === JSON.stringify(other.destination)
+
+const Balance = ({ of: cents }: { readonly of: number }) => <b class={cents < 0 ? "down" : undefined}>{money(cents)}</b>
+
+const Duplicates = ({ of: duplicates }: { readonly of: ApprovalSummary["duplicates"] }) => {
+  const text = approvalWords()
+  return (
+    <>
+      {duplicates.map(({ id, object }) =>
+        object === "payout" ? (
+          <a class="chip warn" href={`/payouts/${id}`} key={id}>
+            {text.duplicate}
+          </a>
+        ) : (
+          <span class="chip warn" key={id}>
+            {text.requestedTwice}
+          </span>
+        )
+      )}
+    </>
+  )
+}
+
+/** Each field that is set; of a change also the value before it. */
+const ChangeList = ({ of: { before: replaced, summary } }: { readonly of: Approval }) => (
+  <ul class="changed">
+    {summary.changes.map(({ after, before, field }) => (
+      <li key={field}>
+        <span class="quiet">{fieldName(field)}:</span>{" "}
+        {replaced !== null && (
+          <>
+            <del>
+              <bdi>{shown(field, before)}</bdi>
+            </del>{" "}
+            →{" "}
+          </>
+        )}
+        <b>
+          <bdi>{shown(field, after)}</bdi>
+        </b>
+      </li>
+    ))}
+  </ul>
+)
+
+const fieldName = (field: string): string =>
+  (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? field.replaceAll("_", " ")
+
+const cents: ReadonlySet<string> = new Set(["approval_limit"])
+
+const shown = (field: string, value: unknown): string => {
+  const { cards } = words()
+  const text = approvalWords()
+  if (value === null || value === undefined) {
+    return (text.absent as Readonly<Record<string, string>>)[field] ?? text.none
+  }
+  if (typeof value === "boolean") return value ? cards.yes : cards.no
+  if (typeof value === "number" && cents.has(field)) return money(value)
+  if (Array.isArray(value)) return value.length === 0 ? text.none : value.map((each) => shown(field, each)).join(", ")
+  if (typeof value !== "object") return String(value)
+  if ("name" in value) return String(value.name)
+  return Object.entries(value)
+    .map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)
+    .join(", ")
+}

@@ -1,0 +1,117 @@
+/**
+ * What a request for approval is about, as a person decides it.
+ *
+ * Guarantees:
+ * - Everything that is known by an id has its name. A recipient's name is apart from the destination: nobody verified it.
+ * - No text contains a character that is invisible or that reorders other text.
+ *
+ * Rules: OPR-240, OPR-241.
+ */
+import type { ApprovalSummary } from "@pix-payments/api/operator/Approvals"
+import { type ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
+import type { Cents } from "@pix-payments/domain/Cents"
+import { legible } from "@pix-payments/domain/Text"
+import { isDeepStrictEqual } from "node:util"
+import type { ApprovalRow, Fields, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
+
+export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
+  const { account_id: accountId, action, payout, resource_id: resourceId } = row
+  const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
+  const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
+  const amount = payout?.amount ?? (action === "exception.accept" ? Number(row.before?.["unallocated"]) : null)
+  return {
+    title: approvalActions[action].title,
+    resource:
+      resourceId === null
+        ? null
+        : {
+            object: objectOf[action],
+            id: resourceId,
+            name: name(resourceId) ?? (payout?.reference ? legible(payout.reference) : null)
+          },
+    account: accountId === null ? null : { id: accountId, name: name(accountId) ?? "" },
+    destination: payout === null ? null : (legibleIn(destination) as ApprovalSummary["destination"]),
+    unverified_name: typeof unverified === "string" ? legible(unverified).trim() || null : null,
+    // CHECKs of the columns enforce the brand of the amounts.
+    amount: amount as Cents | null,
+    fee: (payout?.fee ?? null) as Cents | null,
+    ...balances(row, amount),
+    duplicates: [
+      ...(payout?.duplicate_of ? [{ object: "payout", id: payout.duplicate_of } as const] : []),
+      ...row.equal_requests.map((id) => ({ object: "approval", id }) as const)
+    ],
+    changes: changesOf(row)
+  }
+}
+
+type Recipient = Fields & { readonly name: unknown }
+
+/** The `object` of the resource that an action names. */
+export const objectOf: Readonly<Record<ApprovalAction, string>> = {
+  "payout.release": "payout",
+  "payout.create": "account",
+  "key.create": "application",
+  "connection.create": "connection",
+  "connection.update": "connection",
+  "account.update": "account",
+  "operator.create": "operator",
+  "operator.update": "operator",
+  "operator_token.create": "operator",
+  "installation.update": "installation",
+  "installation.confirm_outward": "installation",
+  "exception.accept": "exception"
+}
+
+const balances = ({ action, available, payout, status }: ApprovalRow, amount: number | null) => {
+  if (status !== "pending" || available === null || amount === null)
+    return { balance_before: null, balance_after: null }
+  const before = Number(available)
+  return { balance_before: before, balance_after: before + movedBy(action, amount, payout) }
+}
+
+/** Cents of `available` that the approval moves. */
+const movedBy = (action: ApprovalAction, amount: number, payout: RequestedPayoutFacts | null): number => {
+  if (action === "exception.accept") return amount
+  // A payout that exists has left `available` already.
+  return action === "payout.create" ? -amount - (payout?.fee ?? 0) : 0
+}
+
+/** Fields of a payout that the summary shows by themselves. */
+const ofPayout: ReadonlySet<string> = new Set([
+  "amount",
+  "method",
+  "idempotency_key",
+  "pix_key",
+  "pix_key_type",
+  "recipient_name",
+  "recipient_document",
+  "bank",
+  "branch",
+  "account",
+  "account_type"
+])
+
+const changesOf = ({ action, before, names, payout, request }: ApprovalRow): ApprovalSummary["changes"] => {
+  const asked = action === "payout.release" ? { description: payout?.description ?? null } : request
+  return Object.entries(asked).flatMap(([field, value]) => {
+    const was = before?.[field] ?? null
+    const isKnown = payout !== null && (ofPayout.has(field) || value === null)
+    if (isKnown || isDeepStrictEqual(was, value)) return []
+    return [{ field: legible(field), before: named(legibleIn(was), names), after: named(legibleIn(value), names) }]
+  })
+}
+
+/** Ids with their names. */
+const named = (value: unknown, names: ApprovalRow["names"]): unknown => {
+  if (Array.isArray(value)) return value.map((each) => named(each, names))
+  const name = typeof value === "string" ? names[value] : undefined
+  return name === undefined ? value : { id: value, name: legible(name) }
+}
+
+/** The value with every text in it legible. */
+const legibleIn = (value: unknown): unknown => {
+  if (typeof value === "string") return legible(value)
+  if (Array.isArray(value)) return value.map(legibleIn)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [legible(name), legibleIn(field)]))
+}

@@ -1,0 +1,194 @@
+/**
+ * Disputes and returns of money that an account accepted.
+ *
+ * Guarantees:
+ * - a MED blocks the money in the account that has it, and its loss and each return that the provider reports debit it there;
+ * - no charge changes its state, and there is no event;
+ * - the loss of a MED and the return of its money, which two lists of the provider report, are the same money.
+ *
+ * Every effect here runs in the caller's transaction.
+ *
+ * Rules: BAL-14, DSP-12.
+ */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { blockedBeyond, contestedBy, inAccount, leftOf, splitLoss, splitReturn } from "@pix-payments/domain/ChargeMoney"
+import { disputeTransition, medOfReturn } from "@pix-payments/domain/Dispute"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { Ids } from "../../base/Ids.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
+import type { Reversal } from "../../providers/AcquirerNotification.ts"
+import { contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
+import { type Contested, newDispute } from "../disputes/DisputeResource.ts"
+import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
+import { type Accepted, AcceptedMoney, given } from "./AcceptedMoney.ts"
+import { ExceptionStore } from "./ExceptionStore.ts"
+
+type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
+type Returned = Exclude<Reversal, Med>
+
+export class ExceptionDisputes extends Context.Service<
+  ExceptionDisputes,
+  {
+    /** Blocks the money of a MED. False where nothing is left that another does not contest. */
+    readonly open: (accepted: Accepted, med: Med) => Effect.Effect<boolean, SqlError>
+    /** Takes a return of these cents, or of all that is left; how many the account does not have. */
+    readonly takeReturn: (
+      accepted: Accepted,
+      reversal: Returned,
+      amount: number | undefined
+    ) => Effect.Effect<number, SqlError>
+    /** Applies the outcome of an exception's dispute. False where its state does not allow it. */
+    readonly resolve: (
+      dispute: StoredDispute & { readonly exceptionId: string },
+      outcome: "won" | "lost"
+    ) => Effect.Effect<boolean, SqlError>
+  }
+>()("@pix-payments/server/ExceptionDisputes") {
+  static readonly layer = Layer.effect(
+    ExceptionDisputes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const store = yield* ExceptionStore
+      const disputes = yield* DisputeStore
+      const money = yield* AcceptedMoney
+
+      /** Stores the outcome of a dispute, with what of it went back. */
+      const decide = Effect.fnUntraced(function* (
+        dispute: StoredDispute,
+        outcome: "won" | "lost",
+        changes: Partial<Pick<StoredDispute, "returned" | "returnId">> = {}
+      ) {
+        const change = decideReport(dispute, outcome, yield* Clock.currentTimeMillis, ids)
+        if (change !== undefined) yield* disputes.put({ ...change.dispute, ...changes }, undefined)
+      })
+
+      /** The loss of a MED was reported before: only the difference moves. */
+      const match = Effect.fnUntraced(function* (
+        { exception, funds }: Accepted,
+        lost: StoredDispute,
+        amount: number,
+        returnId: string,
+        others: number
+      ) {
+        const more = Math.max(0, Math.min(amount - lost.returned, inAccount(funds) + funds.blocked))
+        const less = Math.max(0, lost.returned - amount)
+        const parts = splitLoss(more, funds, others)
+        yield* money.move(exception, "exception.charged_back", [
+          ...given(parts),
+          { debit: "acquirer", credit: "available", amount: less }
+        ])
+        yield* disputes.put({ ...lost, returned: lost.returned + more - less, returnId }, undefined)
+        return Math.max(0, amount - lost.returned - more)
+      })
+
+      const takeMed = Effect.fnUntraced(function* (
+        accepted: Accepted,
+        { atMs, externalId = ids.next().id }: Returned,
+        wanted: number | undefined
+      ) {
+        const { exception, funds } = accepted
+        const all = yield* disputes.lockOfException(exception.id)
+        const unreported = all.toReversed().filter(({ returnId, status }) => status === "lost" && returnId === null)
+        const { lost, open: ended } = medOfReturn(
+          wanted,
+          unreported.map((dispute) => ({ amount: dispute.returned, dispute })),
+          all.filter(isOpen).toReversed()
+        )
+        if (lost !== undefined) {
+          const { amount, dispute } = lost
+          return yield* match(accepted, dispute, wanted ?? amount, externalId, contestedByOthers(all, dispute.id))
+        }
+        const asked = wanted ?? ended?.amount ?? leftOf(funds)
+        const amount = Math.min(asked, inAccount(funds) + funds.blocked)
+        const missing = wanted === undefined ? 0 : asked - amount
+        if (amount <= 0) return missing
+        const parts = splitLoss(amount, funds, contestedByOthers(all, ended?.id))
+        yield* money.move(exception, "exception.charged_back", [
+          ...given(parts),
+          { debit: "blocked", credit: "available", amount: ended === undefined ? 0 : parts.released }
+        ])
+        const back = { returned: amount, returnId: externalId }
+        if (ended !== undefined) yield* decide(ended, "lost", back)
+        else {
+          const made = { amount, reason: "returned without prior notice", atMs, arrivedResolved: true }
+          yield* disputes.put({ ...newDispute(contestedException(accepted), ids.next(), made), ...back }, undefined)
+        }
+        return missing
+      })
+
+      const takeOther = Effect.fnUntraced(function* ({ exception, funds }: Accepted, wanted: number | undefined) {
+        const asked = wanted ?? leftOf(funds)
+        const amount = Math.min(asked, inAccount(funds) + funds.blocked)
+        const missing = wanted === undefined ? 0 : asked - amount
+        if (amount <= 0) return missing
+        yield* money.move(exception, "exception.returned", given(splitReturn(amount, funds)))
+        if (amount < leftOf(funds)) return missing
+        for (const dispute of yield* disputes.lockOfException(exception.id)) {
+          if (isOpen(dispute)) yield* decide(dispute, "lost")
+        }
+        return missing
+      })
+
+      return ExceptionDisputes.of({
+        open: Effect.fnUntraced(function* (accepted, med) {
+          const { exception, funds } = accepted
+          const others = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
+          const amount = contestedBy(med.amount, funds, others)
+          if (amount === 0) return false
+          const blocked = Math.min(amount, inAccount(funds))
+          yield* money.move(exception, "exception.infraction", [
+            { debit: "available", credit: "blocked", amount: blocked }
+          ])
+          const made = { ...med, amount, arrivedResolved: false }
+          yield* disputes.put(newDispute(contestedException(accepted), ids.next(), made), undefined)
+          return true
+        }),
+
+        takeReturn: (accepted, reversal, amount) =>
+          reversal._tag === "charge.returned" ? takeMed(accepted, reversal, amount) : takeOther(accepted, amount),
+
+        resolve: Effect.fnUntraced(function* (known, outcome) {
+          yield* lockLedgerOf(sql, [known.accountId])
+          const exception = yield* store.lock(known.exceptionId)
+          const accepted = exception && (yield* money.of(exception))
+          const all = yield* disputes.lockOfException(known.exceptionId)
+          const dispute = all.find(({ id }) => id === known.id)
+          if (dispute === undefined || accepted === undefined) return false
+          if (disputeTransition(outcome, dispute.status) === undefined) return false
+          const others = contestedByOthers(all, dispute.id)
+          const { funds } = accepted
+          if (outcome === "won") {
+            yield* money.move(accepted.exception, "exception.dispute_won", [
+              { debit: "blocked", credit: "available", amount: blockedBeyond(funds, others) }
+            ])
+            yield* decide(dispute, "won")
+            return true
+          }
+          const returned = Math.min(dispute.amount, inAccount(funds) + funds.blocked)
+          const parts = splitLoss(returned, funds, others)
+          yield* money.move(accepted.exception, "exception.charged_back", [
+            ...given(parts),
+            { debit: "blocked", credit: "available", amount: parts.released }
+          ])
+          yield* decide(dispute, "lost", { returned })
+          return true
+        })
+      })
+    })
+  )
+}
+
+const contestedException = ({ exception }: Accepted): Contested => ({
+  chargeId: null,
+  exceptionId: exception.id,
+  accountId: exception.accountId,
+  applicationId: null,
+  connectionId: exception.connectionId === SIMULATOR_CONNECTION ? null : exception.connectionId,
+  reference: null
+})

@@ -1,0 +1,130 @@
+/**
+ * Every declared route, by every role, with and without a limit to accounts: what is refused and what is allowed. And every
+ * action that can wait for an approval: what masked roles see of it.
+ */
+import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
+import { OperatorAuthentication } from "@pix-payments/api/Security"
+import { ApprovalAction } from "@pix-payments/domain/Approval"
+import { includesRole, type OperatorRole } from "@pix-payments/domain/Operator"
+import { assert, describe, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { approve, makeApprovers, requested } from "../support/Approvals.ts"
+import { type DeclaredRoute, operatorRoutes } from "../support/Declared.ts"
+import { operated } from "../support/Money.ts"
+import { makeOperator, type TestOperator } from "../support/Operators.ts"
+import { loopback, receiver } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { acceptedBy, makeWorld } from "../support/World.ts"
+
+const routes = operatorRoutes.filter(({ endpoint }) => endpoint.middlewares.has(OperatorAuthentication))
+
+/** Streams end with their test only, and no answer comes before the first event. */
+const isStream = ({ template }: DeclaredRoute) => template.endsWith("/events/stream")
+
+const limits = ["unlimited", "its account", "another account"] as const
+type Limit = (typeof limits)[number]
+
+const callers: ReadonlyArray<readonly [OperatorRole, Limit]> = [
+  ...(["viewer", "developer", "operator"] as const).flatMap((role) => limits.map((limit) => [role, limit] as const)),
+  // An admin is never limited (OPR-41).
+  ["admin", "unlimited"]
+]
+
+/** What the declaration says that a caller gets. */
+const expected = (route: DeclaredRoute, role: OperatorRole, limit: Limit): 403 | 404 | "allowed" => {
+  const { accounts, roles } = Context.get(route.endpoint.annotations, Access) ?? defaultAccess
+  if (!includesRole(role, roles)) return 403
+  if (accounts === "installation" && limit !== "unlimited") return 403
+  if (accounts === "resource" && limit === "another account") return 404
+  // Tokens and sessions of others are for admins (OPR-42, OPR-45).
+  if (role !== "admin" && /^.operator.v1.operators.\{id\}.tokens$/.test(route.template)) return 403
+  if (role !== "admin" && /^.operator.v1.(tokens|sessions).\{id\}/.test(route.template)) return 404
+  return "allowed"
+}
+
+/** Done, or refused for the state that the callers before it left. */
+const ALLOWED = [200, 201, 202, 204, 409]
+
+/** Allowed requests that the world of the walk cannot meet: it has no bank. */
+const alsoAllowed: Readonly<Record<string, number>> = {
+  "POST /operator/v1/connections": 400,
+  "POST /operator/v1/connections/{id}/register-webhook": 400
+}
+
+/** Routes that do away with what they are about. */
+const endsItsResource: ReadonlySet<string> = new Set(["POST /operator/v1/outbox-failures/{id}/retry"])
+
+layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
+  excludeTestServices: true
+})("The walk", (it) => {
+  describe("OPR-38, OPR-39: refused and allowed, by role and account limit", () => {
+    it.effect.each(routes.filter((route) => !isStream(route)))("$method $template", (route) =>
+      Effect.gen(function* () {
+        const { url } = yield* receiver()
+        const name = `${route.method} ${route.template}`
+        let world = yield* makeWorld(url)
+        const stranger = yield* makeStranger
+        for (const [role, limit] of callers) {
+          if (endsItsResource.has(name)) world = yield* makeWorld(url)
+          const accountIds = {
+            unlimited: undefined,
+            "its account": [world.accountId],
+            "another account": [stranger]
+          }[limit]
+          const { call } = yield* makeOperator(role, accountIds)
+          const { options, path } = acceptedBy(route, world, url)
+          const answer = yield* call(route.method, path, options)
+          const due = expected(route, role, limit)
+          const allowed = [...ALLOWED, alsoAllowed[name]]
+          assert.include(due === "allowed" ? allowed : [due], answer.status, `${role}, ${limit}: ${answer.text}`)
+        }
+      }).pipe(Effect.scoped)
+    )
+  })
+
+  describe("OPR-48: an action that waits for an approval shows no personal data to masked roles", () => {
+    let masked: ReadonlyArray<TestOperator> | undefined
+    it.effect.each(ApprovalAction.literals)("%s", (action) =>
+      Effect.gen(function* () {
+        masked ??= [yield* makeOperator("viewer"), yield* makeOperator("developer")]
+        const { one, other } = yield* makeApprovers
+        const { approval, ask } = yield* requested(action, one.call)
+        const assertMasked = Effect.gen(function* () {
+          const paths = ["/approvals?limit=5", `/approvals/${approval.id}`, "/audit?limit=10"]
+          for (const path of paths) {
+            for (const { call } of masked!) {
+              const { status, text } = yield* call("GET", `/operator/v1${path}`)
+              assert.strictEqual(status, 200)
+              assert.deepStrictEqual(personalIn(text), [], path)
+            }
+          }
+        })
+        yield* assertMasked
+        assert.strictEqual(personalIn(JSON.stringify(approval)).length > 0, withPersonalData.has(action))
+        assert.strictEqual((yield* approve(other.call, approval.id)).status, 200)
+        if (action === "key.create" || action === "operator_token.create") yield* ask(one.call)
+        yield* assertMasked
+        if (action === "installation.update") yield* operated("PATCH", "/installation", { four_eyes: "auto" })
+      })
+    )
+  })
+})
+
+const makeStranger = Effect.gen(function* () {
+  const { makeCaller } = yield* TestService
+  return (yield* makeCaller()).accountId
+})
+
+/** The actions whose requests here have some. */
+const withPersonalData: ReadonlySet<ApprovalAction> = new Set([
+  "payout.release",
+  "payout.create",
+  "connection.create",
+  "account.update",
+  "operator.create"
+])
+
+/** E-mail addresses, phones and documents in a text. */
+const personalIn = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/"[^"@*]{2,}@[a-z][^"]*"|"\+55\d{10,}"|"\d{11}"|"\d{14}"/g)].map(([value]) => value)

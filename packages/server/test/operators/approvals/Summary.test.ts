@@ -1,0 +1,173 @@
+/** What a request for approval shows of what it would do: names, destination, changes, balance and duplicates. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { Approval } from "@pix-payments/api/operator/Approvals"
+import { ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
+import { maskPhone } from "@pix-payments/domain/PersonalData"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
+import { assertRefused } from "../../support/ChargeRequests.ts"
+import { availableOf, funded, operated, somePayout } from "../../support/Money.ts"
+import { makeOperator } from "../../support/Operators.ts"
+import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+
+/** Reorders what is around it, and hides what is in it. */
+const REORDERING = "\u202eana\u202c\u200b \u2067B\u2069o\u00ad\u{e0041}b\u3164"
+
+layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests", (it) => {
+  describe("OPR-240: a request names what it is about", () => {
+    it.effect.each(ApprovalAction.literals)("%s", (action) =>
+      Effect.gen(function* () {
+        const { one } = yield* makeApprovers
+        const { approval } = yield* requested(action, one.call)
+        const { summary } = approval
+        assert.strictEqual(summary.title, approvalActions[action].title)
+        assert.deepStrictEqual(summary.resource?.id, approval.resource?.id)
+        assert.strictEqual(summary.account?.id ?? null, approval.account_id)
+        if (summary.account !== null) assert.isNotEmpty(summary.account.name)
+        // A payout without a reference and an exception have no name: their amount and destination say what they are.
+        const isNameless = action === "payout.release" || action === "exception.accept"
+        if (summary.resource !== null && !isNameless) assert.isNotEmpty(summary.resource.name)
+        const movesMoney = action.startsWith("payout.") || action === "exception.accept"
+        assert.strictEqual(summary.amount !== null, movesMoney)
+        assert.strictEqual(summary.balance_after !== null, movesMoney)
+        assert.strictEqual(summary.destination !== null, action.startsWith("payout."))
+        if (!action.startsWith("payout.")) assert.isNotEmpty(summary.changes)
+        assert.deepStrictEqual(yield* operated<Approval>("GET", `/approvals/${approval.id}`), approval)
+        yield* operated("PATCH", "/installation", { four_eyes: "auto" })
+      })
+    )
+  })
+
+  it.effect("OPR-240, OPR-241: a payout has its destination beside an unverified name that reorders nothing", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* makeApprovers
+      const { accountId, key } = yield* funded(100_000, {
+        name: `Padaria ${REORDERING}`,
+        payout_fee: { fixed: 100, basis_points: 0 }
+      })
+      const available = yield* availableOf(key)
+      const body = { ...somePayout, amount: 20_000, recipient_name: REORDERING, description: `rent${REORDERING}` }
+      const ask = Effect.map(
+        one.call<Approval>("POST", `/operator/v1/accounts/${accountId}/payouts`, { body }),
+        (answer) => answer.body
+      )
+      const first = yield* ask
+      const padaria = { id: accountId, name: "Padaria ana Bob" }
+      assert.deepStrictEqual<unknown>(first.summary, {
+        title: "Create a payout",
+        resource: { object: "account", ...padaria },
+        account: padaria,
+        destination: {
+          document: null,
+          pix_key_type: somePayout.pix_key_type,
+          pix_key: somePayout.pix_key,
+          bank: null,
+          branch: null,
+          account: null,
+          account_type: null
+        },
+        unverified_name: "ana Bob",
+        amount: 20_000,
+        fee: 100,
+        balance_before: available,
+        balance_after: available - 20_100,
+        duplicates: [],
+        changes: [{ field: "description", before: null, after: "rentana Bob" }]
+      })
+      // A request for the same payout warns of it, and of both.
+      const second = yield* ask
+      assert.deepStrictEqual(second.summary.duplicates, [{ object: "approval", id: first.id }])
+      const shown = Effect.map(operated<Approval>("GET", `/approvals/${first.id}`), ({ summary }) => summary.duplicates)
+      assert.deepStrictEqual(yield* shown, [{ object: "approval", id: second.id }])
+      const { body: approved } = yield* approve(other.call, second.id)
+      assert.strictEqual(approved.summary.balance_after, null)
+      assert.deepStrictEqual(yield* shown, [{ object: "approval", id: second.id }])
+      const third = yield* ask
+      assert.deepStrictEqual(third.summary.duplicates, [
+        { object: "payout", id: approved.result_id! },
+        { object: "approval", id: second.id },
+        { object: "approval", id: first.id }
+      ])
+    })
+  )
+
+  it.effect("OPR-240: a change has each field before and after, and names what it points to", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const { accountId } = yield* funded(1000)
+      const sql = yield* SqlClient
+      const [connection] = yield* sql<{ id: string }>`
+        INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+        VALUES (uuidv7(), ${`Banco${REORDERING}`}, 'api-pix', 'efi', 'loja@example.com', now()) RETURNING id`
+      const changesOf = (path: string, body: Fields) =>
+        Effect.map(one.call<Approval>("PATCH", `/operator/v1${path}`, { body }), (answer) => {
+          assert.strictEqual(answer.status, 202, answer.text)
+          return answer.body.summary.changes
+        })
+      assert.deepStrictEqual<unknown>(
+        yield* changesOf(`/accounts/${accountId}`, {
+          connection_id: connection!.id,
+          approval_limit: 500,
+          payouts_paused: false,
+          payout_fee: { fixed: 5, basis_points: 0 }
+        }),
+        [
+          { field: "payout_fee", before: { fixed: 0, basis_points: 0 }, after: { fixed: 5, basis_points: 0 } },
+          { field: "connection_id", before: null, after: { id: connection!.id, name: "Bancoana Bob" } },
+          { field: "approval_limit", before: null, after: 500 }
+        ]
+      )
+      const limited = yield* makeOperator("operator", [accountId])
+      const { name } = yield* operated<{ name: string }>("GET", `/accounts/${accountId}`)
+      assert.deepStrictEqual<unknown>(yield* changesOf(`/operators/${limited.id}`, { account_ids: null }), [
+        { field: "account_ids", before: [{ id: accountId, name }], after: null }
+      ])
+      const { phone } = yield* operated<{ phone: string }>("GET", `/accounts/${accountId}`)
+      const change = { phone: "+5511988887777", approval_limit: 700 }
+      assert.deepInclude<unknown>(yield* changesOf(`/accounts/${accountId}`, change), {
+        field: "phone",
+        before: phone,
+        after: "+5511988887777"
+      })
+      const viewer = yield* makeOperator("viewer")
+      const { body } = yield* viewer.call<{ data: ReadonlyArray<Approval> }>("GET", "/operator/v1/approvals?limit=1")
+      assert.deepInclude<unknown>(body.data[0]?.summary.changes, {
+        field: "phone",
+        before: maskPhone(phone),
+        after: "+*********7777"
+      })
+    })
+  )
+
+  describe("OPR-114: an old approval releases no brake that was set since", () => {
+    it.effect("of an account, a connection and the installation", () =>
+      Effect.gen(function* () {
+        const { one, other } = yield* makeApprovers
+        const { accountId } = yield* funded(1000)
+        const sql = yield* SqlClient
+        const [connection] = yield* sql<{ id: string }>`
+          INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+          VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${`${newKey()}@example.com`}, now()) RETURNING id`
+        for (const [path, change] of [
+          [`/accounts/${accountId}`, { approval_limit: 500 }],
+          [`/connections/${connection!.id}`, { name: "Outro" }],
+          ["/installation", { four_eyes: "off" }]
+        ] as const) {
+          const body = { ...change, payouts_paused: false, charges_paused: false }
+          const asked = yield* one.call<Approval>("PATCH", `/operator/v1${path}`, { body })
+          assert.strictEqual(asked.status, 202, asked.text)
+          assert.strictEqual(
+            (yield* other.call("PATCH", `/operator/v1${path}`, { body: { payouts_paused: true } })).status,
+            200
+          )
+          assertRefused(yield* approve(other.call, asked.body.id), "INVALID_STATE")
+          assert.strictEqual((yield* operated(`GET`, path))["payouts_paused"], true, path)
+          const { reason } = yield* operated<Approval>("GET", `/approvals/${asked.body.id}`)
+          assert.include(reason, "payouts_paused")
+        }
+        yield* operated("PATCH", "/installation", { payouts_paused: false })
+      })
+    )
+  })
+})

@@ -1,0 +1,164 @@
+/** Several MEDs of one charge, and refunds of what they leave. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused } from "../../support/ChargeRequests.ts"
+import { disputeOf, disputesOf, med, statusOf } from "../../support/Disputes.ts"
+import { exceptionsOf, newPix, notified, txidOf } from "../../support/Exceptions.ts"
+import {
+  assertLedgerHolds,
+  eventStatusesOf,
+  ledgerBalancesOf,
+  operated,
+  paidCharge,
+  simulated
+} from "../../support/Money.ts"
+import { TestService } from "../../support/TestService.ts"
+
+const charged = Effect.gen(function* () {
+  const { makeCaller } = yield* TestService
+  const { accountId, key } = yield* makeCaller()
+  const charge = yield* paidCharge(key, 1000)
+  return { accountId, key, id: charge.id, endToEndId: charge.pix.end_to_end_id ?? "" }
+})
+
+const amountsOf = (chargeId: string) =>
+  Effect.map(disputesOf(chargeId), (all) => all.map(({ amount, status }) => `${status} ${amount}`).toReversed())
+
+layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs: 0 } }), {
+  excludeTestServices: true
+})("Several MEDs of a charge", (it) => {
+  it.effect("DSP-7: each blocks its amount up to what is left; one of which nothing is left is an exception", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id, key } = yield* charged
+      yield* med(id, { amount: 300 })
+      yield* med(id, { amount: 500 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 200, blocked: 800 })
+      yield* med(id, { amount: 500 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
+      assert.deepStrictEqual(yield* amountsOf(id), ["open 300", "open 500", "open 200"])
+      const events = yield* eventStatusesOf(id)
+      assert.deepStrictEqual(
+        events.filter((event) => event.startsWith("charge.pix.infraction")),
+        ["charge.pix.infraction infraction"]
+      )
+      const more = { _tag: "med.opened", txid: "", endToEndId, externalId: newPix(), amount: 100, reason: "x" } as const
+      assert.strictEqual(yield* notified(more), "exception")
+      assert.strictEqual(yield* notified(more), "ignored")
+      assert.deepStrictEqual(
+        (yield* exceptionsOf(endToEndId)).map(({ amount, charge_id, kind, status }) => ({
+          amount,
+          charge_id,
+          kind,
+          status
+        })),
+        [{ amount: 100, charge_id: id, kind: "unmatched_dispute", status: "open" }]
+      )
+      assert.lengthOf(yield* disputesOf(id), 3)
+      assert.strictEqual(yield* statusOf(key, id), "infraction")
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect.each([{ amount: undefined }, { amount: 0 }, { amount: -5 }])(
+    "DSP-7: without a positive amount ($amount) it is of what no other contests",
+    ({ amount }) =>
+      Effect.gen(function* () {
+        const { accountId, endToEndId, id } = yield* charged
+        yield* med(id, { amount: 300 })
+        const without = { _tag: "med.opened", txid: txidOf(id), endToEndId, externalId: newPix(), reason: "x" } as const
+        assert.strictEqual(yield* notified(amount === undefined ? without : { ...without, amount }), "applied")
+        assert.deepStrictEqual(yield* amountsOf(id), ["open 300", "open 700"])
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
+      })
+  )
+
+  it.effect("DSP-3: the charge is `paid` again with the last one that is won", () =>
+    Effect.gen(function* () {
+      const { accountId, id, key } = yield* charged
+      const [one, other] = [yield* med(id, { amount: 300 }), yield* med(id, { amount: 500 })]
+      yield* simulated(`/disputes/${other.id}/win`)
+      assert.strictEqual(yield* statusOf(key, id), "infraction")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 300 })
+      yield* simulated(`/disputes/${one.id}/win`)
+      assert.strictEqual(yield* statusOf(key, id), "paid")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("DSP-3, DSP-4: once one is lost the charge is `charged_back`, and the other is decided for itself", () =>
+    Effect.gen(function* () {
+      for (const outcome of ["win", "lose"] as const) {
+        const { accountId, id, key } = yield* charged
+        const [one, other] = [yield* med(id, { amount: 300 }), yield* med(id, { amount: 500 })]
+        yield* simulated(`/disputes/${one.id}/lose`)
+        assert.strictEqual(yield* statusOf(key, id), "charged_back")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 200, blocked: 500 })
+        assert.strictEqual((yield* disputeOf(other.id)).status, "open")
+        yield* simulated(`/disputes/${other.id}/${outcome}`)
+        assert.strictEqual(yield* statusOf(key, id), "charged_back")
+        const available = outcome === "win" ? 700 : 200
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available, blocked: 0 })
+        const events = yield* eventStatusesOf(id)
+        assert.lengthOf(
+          events.filter((event) => event.startsWith("charge.pix.charged_back")),
+          1
+        )
+      }
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("DSP-7: the return of a MED ends the one of its amount", () =>
+    Effect.gen(function* () {
+      const { accountId, id } = yield* charged
+      const [one, other] = [yield* med(id, { amount: 300 }), yield* med(id, { amount: 500 })]
+      yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount: 500 })
+      assert.deepStrictEqual([(yield* disputeOf(one.id)).status, (yield* disputeOf(other.id)).status], ["open", "lost"])
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 200, blocked: 300 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("DSP-5, DSP-7: the opening of a MED whose return came first blocks nothing more", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* charged
+      yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount: 300 })
+      const opened = {
+        _tag: "med.opened",
+        txid: "",
+        endToEndId,
+        externalId: newPix(),
+        amount: 300,
+        reason: "x"
+      } as const
+      assert.strictEqual(yield* notified(opened), "applied")
+      assert.strictEqual(yield* notified({ _tag: "med.lost", disputeId: "", externalId: opened.externalId }), "ignored")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
+      assert.deepStrictEqual(yield* amountsOf(id), ["lost 300"])
+      const sql = yield* SqlClient
+      assert.lengthOf(yield* sql`SELECT id FROM disputes WHERE external_id = ${opened.externalId}`, 1)
+    })
+  )
+
+  it.effect("OPR-20, OPR-71: an operator refunds at most what is not blocked, also while a part is contested", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, id, key } = yield* charged
+      const { id: disputeId } = yield* med(id, { amount: 300 })
+      const path = `/operator/v1/charges/${id}/refund`
+      assertRefused(yield* operate("POST", path, { body: { amount: 701 } }), "INVALID_STATE")
+      yield* operated("POST", `/charges/${id}/refund`, { amount: 200 })
+      yield* operated("POST", `/charges/${id}/refund`)
+      assertRefused(yield* operate("POST", path), "INVALID_STATE")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 300, returns_in_transit: 0 })
+      assert.strictEqual(yield* statusOf(key, id), "infraction")
+      assert.strictEqual((yield* disputeOf(disputeId)).status, "open")
+      yield* simulated(`/disputes/${disputeId}/win`)
+      assert.strictEqual(yield* statusOf(key, id), "paid")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 300, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+})

@@ -1,0 +1,237 @@
+/** Money of exceptions that accounts accepted: contested, returned and refunded where it is. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused, retrieve } from "../../support/ChargeRequests.ts"
+import { type Dispute, disputeOf } from "../../support/Disputes.ts"
+import {
+  type Exception,
+  exceptionOf,
+  exceptionsOf,
+  newPix,
+  notified,
+  paymentOf,
+  resolved,
+  unallocated
+} from "../../support/Exceptions.ts"
+import { assertLedgerHolds, eventStatusesOf, ledgerBalancesOf, operated, paidCharge } from "../../support/Money.ts"
+import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+
+const caller = Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
+
+/** A second payment of a paid charge of 1000, accepted for its charge or for another account. */
+const accepted = (fields: { readonly amount?: number; readonly accountId?: string } = {}) =>
+  Effect.gen(function* () {
+    const { accountId, key } = yield* caller
+    const { id: chargeId } = yield* paidCharge(key, 1000)
+    const payment = paymentOf(chargeId, { amount: fields.amount ?? 1000 })
+    yield* notified(payment)
+    const { id } = yield* exceptionOf(payment.endToEndId)
+    const body = fields.accountId === undefined ? {} : { account_id: fields.accountId }
+    yield* resolved(id, { action: "accept", ...body })
+    return { id, accountId, key, chargeId, endToEndId: payment.endToEndId! }
+  })
+
+const medOf = (endToEndId: string, fields: { readonly amount?: number; readonly externalId?: string } = {}) =>
+  ({ _tag: "med.opened", txid: "", endToEndId, externalId: newPix(), reason: "fraud", ...fields }) as const
+
+const returnOf = (endToEndId: string, amount: number, tag: "charge.returned" | "charge.refunded" = "charge.returned") =>
+  ({
+    _tag: tag,
+    txid: "",
+    endToEndId,
+    externalId: newPix(),
+    amount,
+    ...(tag === "charge.returned" && { as: "charged_back" as const })
+  }) as Parameters<typeof notified>[0]
+
+const disputesOf = (exceptionId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql<{ id: string }>`
+      SELECT id FROM disputes WHERE exception_id = ${exceptionId}::uuid ORDER BY id`
+    return yield* Effect.forEach(rows, ({ id }) => disputeOf(id))
+  })
+
+const refund = (id: string, body: Fields = {}, idempotencyKey = newKey()) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    operate<Exception>("POST", `/operator/v1/exceptions/${id}/refund`, { body, idempotencyKey })
+  )
+
+const decided = (dispute: Dispute, as: "med.won" | "med.lost") => notified({ _tag: as, disputeId: dispute.id })
+
+layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs: 0 } }), {
+  excludeTestServices: true
+})("Accepted money", (it) => {
+  it.effect("BAL-14, DSP-12, OPR-230: a MED of it blocks the account that has it, and a loss debits it", () =>
+    Effect.gen(function* () {
+      const before = yield* unallocated()
+      const { accountId, chargeId, endToEndId, id, key } = yield* accepted()
+      const events = yield* eventStatusesOf(chargeId)
+      const med = medOf(endToEndId, { amount: 1000 })
+      assert.strictEqual(yield* notified(med), "applied")
+      assert.strictEqual(yield* notified(med), "ignored")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 1000 })
+      const [dispute] = yield* disputesOf(id)
+      assert.deepInclude(dispute, {
+        charge_id: null,
+        exception_id: id,
+        account_id: accountId,
+        status: "open",
+        amount: 1000
+      })
+      assert.strictEqual(yield* decided(dispute!, "med.lost"), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+      assert.strictEqual((yield* disputeOf(dispute!.id)).status, "lost")
+      // The list of returns reports the same money.
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 1000)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+      assert.strictEqual(yield* unallocated(), before)
+      assert.strictEqual((yield* retrieve(key, chargeId)).body.status, "paid")
+      assert.deepStrictEqual(yield* eventStatusesOf(chargeId), events)
+      assert.deepStrictEqual(yield* eventStatusesOf(dispute!.id), [])
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-14, DSP-12: a MED that is won gives the money back; two block at most what is left", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      yield* notified(medOf(endToEndId, { amount: 600 }))
+      yield* notified(medOf(endToEndId, { amount: 600 }))
+      assert.strictEqual(yield* notified(medOf(endToEndId)), "exception")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 1000 })
+      const all = yield* disputesOf(id)
+      assert.deepStrictEqual(
+        all.map(({ amount }) => amount),
+        [600, 400]
+      )
+      yield* decided(all[0]!, "med.won")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1600, blocked: 400 })
+      yield* decided(all[1]!, "med.lost")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1600, blocked: 0 })
+      assert.deepInclude((yield* exceptionsOf(endToEndId)).at(-1), { kind: "unmatched_dispute", status: "open" })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-14: a return that the provider reports debits it there; what is beyond is an exception", () =>
+    Effect.gen(function* () {
+      const before = yield* unallocated()
+      const { accountId, endToEndId } = yield* accepted()
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 400, "charge.refunded")), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1600 })
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 700)), "exception")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+      assert.strictEqual(yield* unallocated(), before - 100)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-82, BAL-14: for an account; a MED that waited blocks the money there", () =>
+    Effect.gen(function* () {
+      const other = yield* caller
+      const payment = paymentOf("", { amount: 900 })
+      yield* notified(payment)
+      assert.strictEqual(yield* notified(medOf(payment.endToEndId!)), "exception")
+      const { id } = (yield* exceptionsOf(payment.endToEndId))[0]!
+      assert.deepInclude(yield* resolved(id, { action: "accept", account_id: other.accountId }), {
+        status: "resolved",
+        action: "accept",
+        account_id: other.accountId,
+        charge_id: null,
+        unallocated: 0
+      })
+      assert.deepInclude(yield* ledgerBalancesOf(other.accountId), { available: 0, blocked: 900 })
+      assert.deepStrictEqual(
+        (yield* exceptionsOf(payment.endToEndId)).map(({ kind, status }) => `${kind} ${status}`),
+        ["unidentified_payment resolved", "unmatched_dispute resolved"]
+      )
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-82: an account that is unknown, or beside a charge, is refused", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* caller
+      const { id: chargeId } = yield* paidCharge(key, 1000)
+      const payment = paymentOf("", { amount: 900 })
+      yield* notified(payment)
+      const { id } = yield* exceptionOf(payment.endToEndId)
+      for (const body of [{ account_id: chargeId }, { account_id: accountId, charge_id: chargeId }]) {
+        const answer = yield* operate("POST", `/operator/v1/exceptions/${id}/resolve`, {
+          body: { action: "accept", ...body }
+        })
+        assertRefused(answer, "VALIDATION_ERROR", ["account_id"])
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
+    })
+  )
+
+  it.effect("OPR-231: a refund returns it from the account, once for a key, and at most what is not blocked", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      yield* notified(medOf(endToEndId, { amount: 300 }))
+      assertRefused(yield* refund(id, { amount: 701 }), "INVALID_STATE")
+      assertRefused(yield* refund(id, { amount: 0 }), "AMOUNT_BELOW_MINIMUM", ["amount"])
+      const key = newKey()
+      for (let times = 0; times < 2; times++) {
+        const answer = yield* refund(id, { amount: 500 }, key)
+        assert.deepInclude(answer.body, { status: "resolved", action: "accept", failure_reason: null })
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), {
+        available: 1200,
+        blocked: 300,
+        returns_in_transit: 0
+      })
+      assertRefused(yield* refund(id, { amount: 100 }, key), "IDEMPOTENCY_KEY_REUSED")
+      assert.strictEqual((yield* refund(id)).status, 200)
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 300 })
+      assertRefused(yield* refund(id), "INVALID_STATE")
+      assert.strictEqual((yield* exceptionsOf(endToEndId)).length, 1)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-231: a refund that fails gives the money back, first to the MED that contests it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { accountId, endToEndId, id } = yield* accepted()
+      // As the provider's unclear answer leaves it.
+      const [order] = yield* sql<{ id: string }>`
+        INSERT INTO acquirer_orders (id, kind, exception_id, account_id, end_to_end_id, connection_id, amount, pending, state,
+          attempts, due_at, created_at)
+        SELECT uuidv7(), 'return', id, account_id, end_to_end_id, connection_id, 1000, 0, 'ordered', 1,
+          now() + interval '1 hour', now() FROM acquirer_exceptions WHERE id = ${id}::uuid RETURNING id`
+      yield* sql`
+        WITH moved AS (
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now())
+        )
+        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END
+        WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`
+      assertRefused(yield* refund(id), "INVALID_STATE")
+      assert.strictEqual(yield* notified(medOf(endToEndId, { amount: 300 })), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0, returns_in_transit: 1000 })
+      assert.strictEqual(
+        yield* notified({ _tag: "return.failed", orderId: order!.id, reason: "account closed" }),
+        "applied"
+      )
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1700, blocked: 300, returns_in_transit: 0 })
+      assert.deepInclude(yield* exceptionOf(endToEndId), { status: "resolved", failure_reason: "account closed" })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-231: of what pays a charge, or was not accepted, there is none", () =>
+    Effect.gen(function* () {
+      const payment = paymentOf("", { amount: 900 })
+      yield* notified(payment)
+      const { id } = yield* exceptionOf(payment.endToEndId)
+      assertRefused(yield* refund(id), "INVALID_STATE")
+      assertRefused(yield* refund(newKey()), "NOT_FOUND")
+      yield* operated("GET", `/exceptions/${id}`)
+    })
+  )
+})
