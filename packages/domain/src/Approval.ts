@@ -19,6 +19,7 @@ export const ApprovalAction = Schema.Literals([
   "key.create",
   "connection.create",
   "connection.update",
+  "connection.register_webhook",
   "account.update",
   "operator.create",
   "operator.update",
@@ -36,9 +37,10 @@ export interface ActionRules {
   readonly requestedBy: ReadonlyArray<OperatorRole>
   /**
    * `approval`: the action is done in the commit that approves it. `repeat`: it shows a secret, so the requester repeats
-   * the call after the approval, and alone gets the answer (OPR-115).
+   * the call after the approval, and alone gets the answer (OPR-115). `call`: the same, because it calls a provider, and no
+   * transaction is open meanwhile.
    */
-  readonly doneWith: "approval" | "repeat"
+  readonly doneWith: "approval" | "repeat" | "call"
 }
 
 const admins = ["admin"] as const
@@ -49,6 +51,7 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "key.create": { title: "Create an API key", requestedBy: admins, doneWith: "repeat" },
   "connection.create": { title: "Connect a provider", requestedBy: admins, doneWith: "approval" },
   "connection.update": { title: "Change a connection", requestedBy: admins, doneWith: "approval" },
+  "connection.register_webhook": { title: "Register a connection's webhook", requestedBy: admins, doneWith: "call" },
   "account.update": { title: "Change an account", requestedBy: admins, doneWith: "approval" },
   "operator.create": { title: "Add an operator", requestedBy: admins, doneWith: "approval" },
   "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },
@@ -65,6 +68,10 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
     doneWith: "approval"
   }
 }
+
+/** Whether the requester of an action repeats it once it is approved. */
+export const isRepeated = (action: string): boolean =>
+  Object.entries(approvalActions).some(([name, { doneWith }]) => name === action && doneWith !== "approval")
 
 /** The roles that approve and reject. */
 export const approverRoles: ReadonlyArray<OperatorRole> = ["operator", "admin"]

@@ -1,13 +1,15 @@
 /** Who gets events, and for how long. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
 import { randomUUID } from "node:crypto"
 import { setTimeout as pause } from "node:timers/promises"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
 import { eventsOf, streamed, streamFrom } from "../support/EventStream.ts"
 import { makeOperator } from "../support/Operators.ts"
-import { TestService } from "../support/TestService.ts"
+import { eventually } from "../support/Receiver.ts"
+import { type Call, TestService } from "../support/TestService.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("Events", (it) => {
   it.effect("OPR-109: are not for viewers", () =>
@@ -45,6 +47,41 @@ layer(TestService.layer(), { excludeTestServices: true })("Events", (it) => {
       const page = yield* developer.call("GET", "/operator/v1/events?after=oldest")
       assert.include(page.text, "52998224725")
       assertRefused(yield* developer.call("GET", `/operator/v1/events?after=${randomUUID()}.1`), "CURSOR_EXPIRED")
+    }).pipe(Effect.scoped)
+  )
+})
+
+layer(TestService.layer(), { excludeTestServices: true })("Events of the past", (it) => {
+  it.effect("OPR-243: what a developer reads of the past is in the audit log; what follows, and others, is not", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorUrl } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      const first = yield* created(key)
+      const developer = yield* makeOperator("developer", [accountId])
+      const operator = yield* makeOperator("operator", [accountId])
+      const entriesOf = ({ id }: { readonly id: string }) =>
+        Effect.map(
+          sql<{ action: string; after: Readonly<Record<string, unknown>> }>`
+            SELECT action, after FROM audit WHERE operator_id = ${id}::uuid ORDER BY id`,
+          (rows) => rows.map(({ action, after }) => [action, after["after"]])
+        )
+      yield* streamFrom(operatorUrl, developer.token)
+      const page = (by: Call, after: string) =>
+        by<{ data: ReadonlyArray<{ id: string }> }>("GET", `/operator/v1/events?after=${after}`)
+      const read = yield* eventually(page(operator.call, "oldest"), ({ body }) => body.data.length >= 2)
+      // It follows: the event before it is new.
+      assert.strictEqual((yield* page(developer.call, read.body.data[0]!.id)).status, 200)
+      assert.deepStrictEqual(yield* entriesOf(developer), [])
+      yield* page(developer.call, "oldest")
+      const streamed = yield* streamFrom(operatorUrl, developer.token, "after=oldest")
+      assert.strictEqual((yield* eventsOf(streamed, 1))[0]!.body.data.id, first.id)
+      assert.deepStrictEqual(yield* entriesOf(developer), [
+        ["events.list", "oldest"],
+        ["events.stream", "oldest"]
+      ])
+      yield* streamFrom(operatorUrl, operator.token, "after=oldest")
+      assert.deepStrictEqual(yield* entriesOf(operator), [])
     }).pipe(Effect.scoped)
   )
 })

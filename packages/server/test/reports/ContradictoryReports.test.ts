@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import { providerIdOf } from "../../src/providers/Acquirer.ts"
+import { reaching } from "../support/ChargeDeliveries.ts"
 import {
   connectedBank,
   type ConnectedBank,

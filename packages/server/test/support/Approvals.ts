@@ -109,6 +109,21 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       done: counted("SELECT count(*) FROM acquirer_connections WHERE name = $1", name)
     }
   }),
+  "connection.register_webhook": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [connection] = yield* Effect.orDie(sql<{ id: string }>`
+      INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'receber@example.com', now()) RETURNING id`)
+    return {
+      method: "POST",
+      path: `/connections/${connection!.id}/register-webhook`,
+      body: { url: "https://hooks.example.com", mtls: false },
+      done: counted(
+        "SELECT count(*) FROM acquirer_connections WHERE id = $1::uuid AND settings ->> 'webhook_mtls' = 'false'",
+        connection!.id
+      )
+    }
+  }),
   "account.update": Effect.gen(function* () {
     const { makeCaller } = yield* TestService
     const { accountId } = yield* makeCaller()

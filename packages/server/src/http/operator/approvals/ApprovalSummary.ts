@@ -53,6 +53,7 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "key.create": "application",
   "connection.create": "connection",
   "connection.update": "connection",
+  "connection.register_webhook": "connection",
   "account.update": "account",
   "operator.create": "operator",
   "operator.update": "operator",

@@ -146,6 +146,13 @@ export const approvedActions = Effect.gen(function* () {
       .pipe(audit.recordWith("connectionActions.update"))
   })
 
+  /** A webhook is registered when its requester repeats the request, because a provider is called. */
+  const checkConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    const { settings } = yield* connections.get(id)
+    yield* unchanged(row, { mtls: settings.webhook_mtls ?? null })
+    return { id: null }
+  })
+
   const updateInstallation = Effect.fnUntraced(function* (row: ApprovalRow) {
     yield* sql`SELECT 1 FROM installation_settings FOR NO KEY UPDATE`
     yield* unchanged(row, { ...(yield* installation.get) })
@@ -182,6 +189,8 @@ export const approvedActions = Effect.gen(function* () {
         return acceptException(row, id)
       case "connection.update":
         return updateConnection(row, id)
+      case "connection.register_webhook":
+        return checkConnection(row, id)
       case "key.create":
         return Effect.succeed({ id: null })
       case "operator_token.create":

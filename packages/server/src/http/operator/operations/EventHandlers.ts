@@ -5,17 +5,21 @@
  * - An operator who is limited to accounts sees the events of these only.
  * - A stream without an event sends a heartbeat with its position, so that it continues from there although nothing met its
  *   filter.
+ * - What a role that sees masked data reads of the past is an entry of the audit log, before it is sent.
  * - A page that waits for an event is a stream of one piece: it takes a stream's place, and no slot of requests.
  *
- * Rules: OPR-100 to OPR-106.
+ * Rules: OPR-100 to OPR-106, OPR-243.
  */
 import type { EventPage } from "@pix-payments/api/operator/Events"
 import type { Operator } from "@pix-payments/api/Security"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import type { EventName } from "@pix-payments/domain/EventCatalog"
 import { defaultLimit } from "@pix-payments/domain/List"
+import { personalDataFor } from "@pix-payments/domain/Operator"
 import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type EventBatch, EventFeed } from "../../../events/EventFeed.ts"
 import { type EventFilter, EventLog, OLDEST, type Position } from "../../../events/EventLog.ts"
 import { type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
@@ -24,6 +28,7 @@ import { cursorExpired } from "../../pipeline/WireTranslation.ts"
 export const eventHandlers = Effect.gen(function* () {
   const feed = yield* EventFeed
   const log = yield* EventLog
+  const audit = yield* AuditLog
 
   /** The position after which a request continues. */
   const positionOf = Effect.fnUntraced(function* (cursor: string | undefined) {
@@ -38,7 +43,9 @@ export const eventHandlers = Effect.gen(function* () {
       if (lastEventId !== undefined && !isCursor(lastEventId)) {
         return yield* new ValidationError({ details: ["Last-Event-ID"] })
       }
-      let after = yield* positionOf(lastEventId ?? query.after)
+      const asked = lastEventId ?? query.after
+      let after = yield* positionOf(asked)
+      if (asked !== undefined && isMasked(caller)) yield* audit.recordUse("events.stream", { ...query, after: asked })
       const filter = filterOf(caller, query)
       let isFirst = true
       const next = Effect.suspend(() => {
@@ -70,6 +77,15 @@ export const eventHandlers = Effect.gen(function* () {
           limit: query.limit ?? defaultLimit
         }
         const batch = yield* feed.next({ ...request, waitMs: 0 })
+        // A page that follows the last one is not of the past, and neither is one without events.
+        if (
+          query.after !== undefined &&
+          batch.events.length > 0 &&
+          isMasked(caller) &&
+          (yield* isPast(request.after))
+        ) {
+          yield* audit.recordUse("events.list", query)
+        }
         const waitMs = (query.wait ?? 0) * 1000
         if (waitMs === 0 || batch.events.length > 0) return { status: 200, body: toPage(batch) }
         return {
@@ -92,6 +108,18 @@ export const eventHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+/** The data of events is not masked. */
+const isMasked = ({ role }: Operator): boolean => personalDataFor[role] !== "clear"
+
+/** Whether a position is older than a reader that follows the events has. */
+const isPast = ({ changeId }: Position) =>
+  Effect.map(Clock.currentTimeMillis, (nowMs) => {
+    if (changeId === OLDEST.changeId) return true
+    return nowMs - Number.parseInt(changeId.replaceAll("-", "").slice(0, 12), 16) > FOLLOWING_MS
+  })
+
+const FOLLOWING_MS = 60_000
 
 /** Events of one piece. */
 const STREAM_LIMIT = 100
