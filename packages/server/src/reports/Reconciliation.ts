@@ -32,7 +32,7 @@ import {
   type SentPayout
 } from "../providers/Acquirer.ts"
 import { ConnectionRegistry } from "../providers/connections/ConnectionRegistry.ts"
-import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
+import { everyPage, SLICE_MS } from "./ListPages.ts"
 import { Ownership } from "./Ownership.ts"
 import { type Applied, Reports } from "./Reports.ts"
 
