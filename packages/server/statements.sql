@@ -1336,6 +1336,12 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'exception.accept'
         AND o.role IN ('operator', 'admin')
+        OR a.action = 'payout.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'refund.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'exception.settle'
+        AND o.role IN ('operator', 'admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
   )
@@ -3036,6 +3042,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -3188,6 +3195,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4520,7 +4528,8 @@ WITH
 UPDATE acquirer_orders
 SET
   attempts = attempts + 1,
-  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
+  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond',
+  requested_at = coalesce(requested_at, now())
 WHERE id = ANY (ARRAY(SELECT id FROM due))
 RETURNING
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
@@ -4536,11 +4545,12 @@ WHERE id = $1::uuid;
 INSERT INTO
   acquirer_orders (
     id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-    state, due_at, created_at
+    state, due_at, requested_at, created_at
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  'ordered', now() + $13::double precision * interval '1 millisecond', now()
+  'ordered', now() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
+  END, now()
 FROM
   (
     SELECT

@@ -29,6 +29,7 @@ import {
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -162,7 +163,17 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(
         OpenApi.Description,
         "Returns money that an account accepted to its payer, from that account. The exception stays `resolved`; where the return fails, the money is back and `failure_reason` says why."
-      )
+      ),
+    HttpApiEndpoint.post("settle", "/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettleReturn,
+      success: [AcquirerException, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle an exception's return whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1/exceptions")
   .middleware(OperatorAuthentication)

@@ -48,6 +48,7 @@ export const providerTables = [
     state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
     attempts integer NOT NULL DEFAULT 1,
     due_at timestamptz, -- the next request to the provider
+    requested_at timestamptz, -- the first request to the provider
     accepted_at timestamptz, -- the provider has it; a later refusal says nothing
     created_at timestamptz NOT NULL
   )`,
