@@ -172,7 +172,9 @@ export const makeBankInstitutions = (options: {
       machine.count(`MEDs at the double: ${outcome}`)
       machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
     } else if (paid.length > 0) {
-      const pix = machine.pick(paid)
+      // Exceptions are few.
+      const misfits = paid.filter(({ cents, txid }) => txid === undefined || txid === NO_TXID || cents === MISFIT_CENTS)
+      const pix = machine.pick(misfits.length > 0 && machine.random() < 0.4 ? misfits : paid)
       const { cents, endToEndId } = pix
       if (double.profile.name === "efi" && machine.random() < 0.6) {
         if (open.some((other) => other.endToEndId === endToEndId))
@@ -223,14 +225,14 @@ export const makeBankInstitutions = (options: {
         if (open.length > 0) pay(machine.pick(open).txid)
       } else if (dice < 0.82) {
         machine.count("payments of another amount")
-        if (open.length > 0) pay(machine.pick(open).txid, 777)
+        if (open.length > 0) pay(machine.pick(open).txid, MISFIT_CENTS)
       } else if (dice < 0.9) {
         // Paid or removed before, or not.
         machine.count("payments of any charge, again")
         pay(machine.pick(all).txid)
       } else {
         machine.count("payments to the key or of an unknown txid")
-        const txid = machine.pick([undefined, "f".repeat(32)])
+        const txid = machine.pick([undefined, NO_TXID])
         const cents = machine.pick([900, 1000, 2500])
         const pix = receipts.receive({
           key: machine.pick(bank.connections).key,
@@ -338,6 +340,10 @@ const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {
 }
 
 const isOfMed = (tag: Fact["tag"]) => tag === "contested" || tag === "won" || tag === "lost"
+
+/** Of no charge. */
+const NO_TXID = "f".repeat(32)
+const MISFIT_CENTS = 777
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 const ALL = { page: 0, size: Number.MAX_SAFE_INTEGER }
