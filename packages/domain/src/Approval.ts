@@ -26,7 +26,10 @@ export const ApprovalAction = Schema.Literals([
   "operator_token.create",
   "installation.update",
   "installation.confirm_outward",
-  "exception.accept"
+  "exception.accept",
+  "payout.settle",
+  "refund.settle",
+  "exception.settle"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -63,10 +66,13 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
     doneWith: "approval"
   },
   "exception.accept": {
-    title: "Accept an exception for another charge",
+    title: "Accept an exception for another charge or account",
     requestedBy: ["operator", "admin"],
     doneWith: "approval"
-  }
+  },
+  "payout.settle": { title: "Settle a payout by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "refund.settle": { title: "Settle a refund by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
 
 /** Whether the requester of an action repeats it once it is approved. */

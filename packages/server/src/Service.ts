@@ -17,6 +17,7 @@ import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.t
 import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
 import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
@@ -172,6 +173,7 @@ export const deciders = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
+      HandSettlements.layer,
       RefundOrders.layer,
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
@@ -183,6 +185,9 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(ExceptionDisputes.layer),
+  Layer.provideMerge(AcceptedMoney.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -193,9 +198,6 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(ContradictoryOutcomes.layer),
-  Layer.provideMerge(ExceptionDisputes.layer),
-  Layer.provideMerge(AcceptedMoney.layer),
   Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )

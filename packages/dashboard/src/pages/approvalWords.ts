@@ -20,7 +20,10 @@ const en = {
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
     "installation.confirm_outward": "Let a copied database call banks and receivers",
-    "exception.accept": "Accept an exception for another charge"
+    "exception.accept": "Accept an exception for another charge or account",
+    "payout.settle": "Settle a payout by hand",
+    "refund.settle": "Settle a refund by hand",
+    "exception.settle": "Settle a return by hand"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -37,6 +40,7 @@ const en = {
   duplicate: "repeats a payout",
   duplicates: "Duplicates",
   fieldNames: {
+    account_id: "account",
     account_ids: "accounts",
     active: "active",
     approval_limit: "approval limit",
@@ -62,6 +66,9 @@ const en = {
     pix_key: "Pix key",
     profile: "provider",
     reason: "reason",
+    outcome: "outcome",
+    end_to_end_id: "end-to-end id",
+    return_id: "return id",
     reference: "reference",
     role: "role",
     scopes: "scopes",
@@ -101,7 +108,10 @@ const pt: typeof en = {
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
     "installation.confirm_outward": "Permitir que um banco de dados copiado chame bancos e destinatários",
-    "exception.accept": "Aceitar uma divergência para outra cobrança"
+    "exception.accept": "Aceitar uma divergência para outra cobrança ou conta",
+    "payout.settle": "Encerrar um pagamento manualmente",
+    "refund.settle": "Encerrar um reembolso manualmente",
+    "exception.settle": "Encerrar uma devolução manualmente"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: { approval_limit: "sem limite", account_ids: "todas as contas", connection_id: "a padrão" },
@@ -112,6 +122,7 @@ const pt: typeof en = {
   duplicate: "repete um pagamento",
   duplicates: "Repetições",
   fieldNames: {
+    account_id: "conta",
     account_ids: "contas",
     active: "ativo",
     approval_limit: "limite de aprovação",
@@ -137,6 +148,9 @@ const pt: typeof en = {
     pix_key: "chave Pix",
     profile: "provedor",
     reason: "motivo",
+    outcome: "resultado",
+    end_to_end_id: "id fim a fim",
+    return_id: "id da devolução",
     reference: "referência",
     role: "papel",
     scopes: "escopos",

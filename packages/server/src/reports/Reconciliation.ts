@@ -20,7 +20,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { text } from "../database/statements/Column.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import {
   Acquirer,
   AcquirerUnclear,
@@ -32,7 +32,7 @@ import {
   type SentPayout
 } from "../providers/Acquirer.ts"
 import { ConnectionRegistry } from "../providers/connections/ConnectionRegistry.ts"
-import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
+import { everyPage, SLICE_MS } from "./ListPages.ts"
 import { Ownership } from "./Ownership.ts"
 import { type Applied, Reports } from "./Reports.ts"
 
@@ -74,10 +74,11 @@ export class Reconciliation extends Context.Service<
       const received = Effect.fnUntraced(function* (
         connectionId: string,
         page: ReadonlyArray<ReceivedPix>,
+        where: ListedIn,
         onFinding: OnFinding
       ) {
         const before = yield* recorded(connectionId, page)
-        const applied = yield* reports.received(connectionId, page)
+        const applied = yield* reports.received(connectionId, page, where)
         const after = yield* recorded(connectionId, page)
         for (const { amount, atMs, endToEndId } of page) {
           const now = after.get(endToEndId)
@@ -95,9 +96,10 @@ export class Reconciliation extends Context.Service<
       const payouts = Effect.fnUntraced(function* (
         connectionId: string,
         page: ReadonlyArray<SentPayout>,
+        where: ListedIn,
         onFinding: OnFinding
       ) {
-        const applied = yield* reports.payouts(connectionId, page)
+        const applied = yield* reports.payouts(connectionId, page, where)
         const found = yield* orUnavailable(
           sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
         )
@@ -113,17 +115,17 @@ export class Reconciliation extends Context.Service<
       /** Reads a list of a slice. What it found that is not named by itself is counted. */
       const readList = <A>(
         { id, name }: Connection,
-        range: TimeRange,
+        where: ListedIn,
         list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
-        apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>,
+        apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
         onFinding: OnFinding
       ) =>
         everyPage(
-          range,
+          where,
           list,
           Effect.fnUntraced(function* ({ items, unreadable }) {
-            const { failures } = yield* apply(items)
-            yield* entries.raise(id, unreadable)
+            const { failures } = yield* apply(items, where)
+            yield* entries.raise(id, where, unreadable)
             const open = [
               ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
               ...(unreadable.length > 0 ? [`${unreadable.length} entries could not be read`] : [])
@@ -158,13 +160,15 @@ export class Reconciliation extends Context.Service<
         for (let fromMs = Math.max(sinceMs, connection.createdAtMs); fromMs < nowMs; fromMs += SLICE_MS) {
           const range = { fromMs, toMs: Math.min(fromMs + SLICE_MS, nowMs) }
           const read = <A>(
+            which: ListedIn["list"],
             list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
-            apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
-          ) => (list === undefined ? Effect.void : readList(connection, range, list, apply, onFinding))
-          yield* read(lists.received?.list, (page) => received(id, page, onFinding))
-          yield* read(lists.received?.listReturned, (page) => reports.received(id, page))
-          yield* read(lists.payouts, (page) => payouts(id, page, onFinding))
-          yield* read(lists.disputes, (page) => reports.disputes(id, page))
+            apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
+          ) =>
+            list === undefined ? Effect.void : readList(connection, { ...range, list: which }, list, apply, onFinding)
+          yield* read("received", lists.received?.list, (page, where) => received(id, page, where, onFinding))
+          yield* read("returned", lists.received?.listReturned, (page, where) => reports.received(id, page, where))
+          yield* read("payouts", lists.payouts, (page, where) => payouts(id, page, where, onFinding))
+          yield* read("disputes", lists.disputes, (page, where) => reports.disputes(id, page, where))
         }
       })
 

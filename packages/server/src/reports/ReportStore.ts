@@ -12,8 +12,8 @@ import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import type { PayoutQuestion } from "../providers/Acquirer.ts"
-import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
 import { contradictionOf } from "../providers/LateOutcomes.ts"
 
 /** Facts: notifications, and ids that may be of an order or payout. */

@@ -203,6 +203,17 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     if (broken.length === 0) broken.push("something waits for ever:", ...left)
   }
 
+  /** Days later, when sweeps have left their windows: the bank goes on, and says nothing of it by itself. */
+  const later = async () => {
+    machine.count("histories in which days pass")
+    await machine.advanceTo(machine.nowMs() + machine.pick([1, 4]) * DAY_MS)
+    institutions.later()
+    for (let left = 3 + machine.below(6); left > 0; left--) institutions.happen()
+    // Returns of long ago are read once a day.
+    await machine.advanceTo(machine.nowMs() + DAY_MS + 60_000)
+    await quiet()
+  }
+
   try {
     await acquirer.begin(database)
     start()
@@ -211,6 +222,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     await storm()
     if (broken.length === 0 && isHostile(seed)) await siege()
     if (broken.length === 0) await quiet()
+    if (broken.length === 0 && random() < 0.5) await later()
     if (broken.length === 0) {
       const [process] = serving()
       callers.readBack(process!)
@@ -251,5 +263,6 @@ const institutionsOf = (
 let timersAreVirtual = false
 
 const START_MS = Date.UTC(2026, 10, 21, 12)
+const DAY_MS = 24 * 3_600_000
 const PATIENCE_STEPS = 20_000
 const QUIET_ROUNDS = 120
