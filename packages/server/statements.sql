@@ -306,33 +306,41 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LedgerVerification.ts replaceCheckpoints
-WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE)
-INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-SELECT owner_id, kind, sum(balance)::bigint
-FROM
-  (
-    (
-      SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-      FROM
+WITH
+  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
+  replaced AS (
+    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
+    SELECT owner_id, kind, sum(balance)::bigint
+    FROM
+      (
         (
-          SELECT t.*
-          FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-          WHERE t.id <= (SELECT through_id FROM position)
-        ) t
-        CROSS JOIN LATERAL (
-          VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-        ) AS e (owner_id, kind, amount)
-      GROUP BY 1, 2
-    )
-    UNION ALL
-    SELECT owner_id, kind, 0
-    FROM ledger_checkpoints
+          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
+          FROM
+            (
+              SELECT t.*
+              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
+              WHERE t.id <= (SELECT through_id FROM position)
+            ) t
+            CROSS JOIN LATERAL (
+              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
+            ) AS e (owner_id, kind, amount)
+          GROUP BY 1, 2
+        )
+        UNION ALL
+        SELECT owner_id, kind, 0
+        FROM ledger_checkpoints
+        WHERE owner_id = ANY ($1::uuid[])
+      ) s
     WHERE owner_id = ANY ($1::uuid[])
-  ) s
-WHERE owner_id = ANY ($1::uuid[])
-GROUP BY 1, 2
-ON CONFLICT (owner_id, kind) DO UPDATE
-SET balance = excluded.balance;
+    GROUP BY 1, 2
+    ON CONFLICT (owner_id, kind) DO UPDATE
+    SET balance = excluded.balance
+    RETURNING owner_id, kind, balance
+  )
+SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
+FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
+WHERE coalesce(before.balance, 0) <> r.balance
+ORDER BY 1, 2;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*
@@ -1326,7 +1334,15 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
+        OR a.action = 'installation.confirm_outward'
+        AND o.role IN ('admin')
         OR a.action = 'exception.accept'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'payout.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'refund.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'exception.settle'
         AND o.role IN ('operator', 'admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
@@ -2566,7 +2582,7 @@ WITH
       ) AS e
     ON CONFLICT (id) DO UPDATE
     SET
-      status = excluded.status, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
+      status = excluded.status, amount = excluded.amount, unallocated = excluded.unallocated, charge_id = excluded.charge_id,
       account_id = excluded.account_id, action = excluded.action, reason = excluded.reason,
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
@@ -2605,6 +2621,40 @@ WITH
   )
 SELECT id
 FROM changed;
+
+-- payments/exceptions/UnreadableEntries.ts claimMany
+UPDATE unreadable_entries
+SET read_at = now(), read_by = $2::text
+WHERE
+  connection_id = $1::uuid
+  AND digest IN (
+    SELECT u.digest
+    FROM unreadable_entries u JOIN acquirer_exceptions e ON e.id = u.exception_id
+    WHERE
+      u.connection_id = $1::uuid
+      AND e.status = 'open'
+      AND e.created_at > now() - interval '90 days'
+      AND (u.read_at <= now() - interval '24 hours' OR u.read_by <> $2::text)
+    ORDER BY u.read_at
+    LIMIT $3::integer
+  )
+RETURNING list, from_at, to_at, digest, exception_id;
+
+-- payments/exceptions/UnreadableEntries.ts meetOne
+WITH
+  forgotten AS (
+    DELETE FROM unreadable_entries
+    WHERE connection_id = $1::uuid AND exception_id IS NULL AND read_at < now() - interval '7 days' AND digest <> $2::text
+  )
+INSERT INTO unreadable_entries AS e (connection_id, digest, list, from_at, to_at, failures, read_at, read_by)
+VALUES
+  (
+    $1::uuid, $2::text, $3::text, to_timestamp($4::double precision / 1000), to_timestamp($5::double precision / 1000), 1, now(),
+    $6::text
+  )
+ON CONFLICT (connection_id, digest) DO UPDATE
+SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
+RETURNING failures, exception_id;
 
 -- payments/payouts/ParkedPayouts.ts rescheduleStatement
 WITH RECURSIVE
@@ -2994,6 +3044,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -3146,6 +3197,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4478,7 +4530,8 @@ WITH
 UPDATE acquirer_orders
 SET
   attempts = attempts + 1,
-  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
+  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond',
+  requested_at = coalesce(requested_at, now())
 WHERE id = ANY (ARRAY(SELECT id FROM due))
 RETURNING
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
@@ -4494,11 +4547,12 @@ WHERE id = $1::uuid;
 INSERT INTO
   acquirer_orders (
     id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-    state, due_at, created_at
+    state, due_at, requested_at, created_at
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  'ordered', now() + $13::double precision * interval '1 millisecond', now()
+  'ordered', now() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
+  END, now()
 FROM
   (
     SELECT
@@ -4581,6 +4635,19 @@ FROM acquirer_connections
 WHERE id = $1::uuid
 ORDER BY id;
 
+-- reports/Reconciliation.ts findOrdered
+SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
+WHERE k.digest = ANY ($1::uuid[]);
+
+-- reports/Reconciliation.ts findRecorded
+SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
+FROM charge_settlements s
+WHERE
+  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
+  AND s.connection_id = $1::uuid
+  AND s.charge_id IS NOT NULL;
+
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes
@@ -4637,7 +4704,7 @@ FROM acquirer_orders o
 WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
 UNION ALL
 SELECT
-  'payout', o.id::text, NULL,
+  'payout', o.id::text, amount,
   coalesce(
     (
       SELECT provider_outcome

@@ -25,7 +25,11 @@ export const ApprovalAction = Schema.Literals([
   "operator.update",
   "operator_token.create",
   "installation.update",
-  "exception.accept"
+  "installation.confirm_outward",
+  "exception.accept",
+  "payout.settle",
+  "refund.settle",
+  "exception.settle"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -56,11 +60,19 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { title: "Create a token for an operator", requestedBy: admins, doneWith: "repeat" },
   "installation.update": { title: "Change four eyes", requestedBy: admins, doneWith: "approval" },
+  "installation.confirm_outward": {
+    title: "Let a copied database call banks and receivers",
+    requestedBy: admins,
+    doneWith: "approval"
+  },
   "exception.accept": {
-    title: "Accept an exception for another charge",
+    title: "Accept an exception for another charge or account",
     requestedBy: ["operator", "admin"],
     doneWith: "approval"
-  }
+  },
+  "payout.settle": { title: "Settle a payout by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "refund.settle": { title: "Settle a refund by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
 
 /** Whether the requester of an action repeats it once it is approved. */

@@ -29,6 +29,7 @@ import {
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -94,6 +95,9 @@ export const ResolveException = Schema.Struct({
   account_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })).annotateKey({
     description: "Of `accept`: the account that gets the money, instead of a charge. No charge changes its state."
   }),
+  amount: nullable(amountFrom(1)).annotateKey({
+    description: "Of `accept` of an `unreadable` exception, which needs it: the cents that arrived."
+  }),
   reason: nullable(text(1, 1000)).annotateKey({ description: "Required to dismiss." })
 }).annotate({ identifier: "ResolveException" })
 export type ResolveException = typeof ResolveException.Type
@@ -139,7 +143,7 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       headers: optionalIdempotencyKey,
       payload: ResolveException,
       success: [AcquirerException, waiting],
-      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+      error: [NotFound, ValidationError, AmountBelowMinimum, InvalidState, IdempotencyKeyReused]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
@@ -159,7 +163,17 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(
         OpenApi.Description,
         "Returns money that an account accepted to its payer, from that account. The exception stays `resolved`; where the return fails, the money is back and `failure_reason` says why."
-      )
+      ),
+    HttpApiEndpoint.post("settle", "/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettleReturn,
+      success: [AcquirerException, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle an exception's return whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1/exceptions")
   .middleware(OperatorAuthentication)

@@ -57,9 +57,19 @@ export type LedgerBalance = typeof LedgerBalance.Type
 
 export const LedgerVerification = Schema.Struct({
   object: Schema.Literal("ledger_verification"),
-  consistent: Schema.Boolean.annotate({ description: "True when `differences` is empty." }),
+  consistent: Schema.Boolean.annotate({
+    description: "True when `differences`, `states` and `replaced_checkpoints` are empty."
+  }),
   accounts: Schema.Array(LedgerBalance),
-  differences: Schema.Array(LedgerBalance).annotate({ description: "Ledger accounts whose `kept` is not `computed`." })
+  differences: Schema.Array(LedgerBalance).annotate({ description: "Ledger accounts whose `kept` is not `computed`." }),
+  states: Schema.Array(LedgerBalance).annotate({
+    description:
+      "Up to 100 ledger accounts whose balance (`kept`) the states of payouts, refunds, releases, disputes and exceptions do not explain. They explain `computed`."
+  }),
+  replaced_checkpoints: Schema.Array(LedgerBalance).annotate({
+    description:
+      "Checkpoints that were not the sum of their entries (`kept`), and are now (`computed`): an entry of before them was changed, or stored over an hour late."
+  })
 }).annotate({ identifier: "LedgerVerification" })
 export type LedgerVerification = typeof LedgerVerification.Type
 

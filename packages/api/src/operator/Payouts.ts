@@ -36,6 +36,7 @@ import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettlePayout } from "./Settlements.ts"
 import { OperatorRecipient } from "./Recipient.ts"
 
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
@@ -161,7 +162,17 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Cancel a pending payout")
-      .annotate(OpenApi.Description, "Amount and fee return to the balance.")
+      .annotate(OpenApi.Description, "Amount and fee return to the balance."),
+    HttpApiEndpoint.post("settle", "/payouts/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettlePayout,
+      success: [OperatorPayout, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle a payout whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1")
   .middleware(OperatorAuthentication)

@@ -107,11 +107,14 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   const text = exceptionWords()
   if (exception.action === "accept") return <Refund exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
+  const { fields } = words()
+  const isUnreadable = exception.kind === "unreadable"
   const amount = money(exception.unallocated)
   const reason: Field = { name: "reason", label: text.reason, hint: text.reasonHint, kind: "long", isOptional: true }
   const resolve = (action: ExceptionAction) => (values: Values, _files: Files, key: string) => {
     const charge = textIn(values, "charge_id")
     const account = textIn(values, "account_id")
+    const arrived = textIn(values, "amount")
     const why = textIn(values, "reason")
     return call((api) =>
       api.exceptionActions.resolve({
@@ -121,6 +124,7 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
           action,
           ...(charge !== undefined && { charge_id: charge }),
           ...(account !== undefined && { account_id: account }),
+          ...(arrived !== undefined && { amount: centsOf(arrived) }),
           ...(why !== undefined && { reason: why })
         }
       })
@@ -128,12 +132,13 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   }
   return (
     <>
-      {exception.unallocated > 0 && (
+      {(exception.unallocated > 0 || isUnreadable) && (
         <Action
           label={text.accept}
           tone="first"
-          question={text.askAccept(amount)}
+          question={isUnreadable ? text.askAcceptUnreadable : text.askAccept(amount)}
           fields={[
+            ...(isUnreadable ? [{ name: "amount", label: fields.amount, hint: text.amountHint }] : []),
             {
               name: "charge_id",
               label: text.charge,

@@ -13,10 +13,20 @@ import { words } from "../words/Words.ts"
 
 const Verification = ({ of }: { readonly of: LedgerVerification }) => {
   const { cards, fields } = words()
-  const rows = of.differences.map((difference) => ({
-    ...difference,
-    id: `${difference.account.account_id} ${difference.account.name}`
-  }))
+  const text = words().verified
+  const rows = (
+    [
+      [text.differences, of.differences],
+      [text.states, of.states],
+      [text.checkpoints, of.replaced_checkpoints]
+    ] as const
+  ).flatMap(([what, found]) =>
+    found.map((difference) => ({
+      ...difference,
+      what,
+      id: `${what} ${difference.account.account_id} ${difference.account.name}`
+    }))
+  )
   return (
     <div role="status">
       <Card title={cards.verification} note={<State of={of.consistent ? "consistent" : "inconsistent"} />}>
@@ -24,6 +34,7 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
           <Table
             rows={rows}
             columns={[
+              { name: fields.reason, cell: ({ what }) => what },
               { name: fields.account, cell: ({ account }) => account.account_id, wide: true },
               { name: fields.name, cell: ({ account }) => ledgerAccountName(account) },
               { name: fields.kept, cell: ({ kept }) => money(kept), right: true },

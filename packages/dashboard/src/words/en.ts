@@ -223,6 +223,12 @@ export const en = {
     masked: "masked",
     current: "this one"
   },
+  /** What a verification of the ledger compares with balances. */
+  verified: {
+    differences: "entries",
+    states: "states",
+    checkpoints: "checkpoint replaced"
+  },
   timeline: {
     delivered: "delivered to",
     failed: "failed at",

@@ -220,6 +220,12 @@ export const pt: Words = {
     masked: "mascarado",
     current: "esta"
   },
+  /** What a verification of the ledger compares with balances. */
+  verified: {
+    differences: "lançamentos",
+    states: "estados",
+    checkpoints: "ponto de controle trocado"
+  },
   timeline: {
     delivered: "entregue a",
     failed: "recusado por",

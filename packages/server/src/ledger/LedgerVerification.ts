@@ -1,5 +1,6 @@
 /**
- * Verification of the ledger: each stored balance against the sum of its transfers.
+ * Verification of the ledger: each stored balance against the sum of its transfers, and against the states of what has money in
+ * it (`LedgerStates.ts`).
  *
  * Guarantees (BAL-8):
  * - Each ledger account whose stored balance differs from its transfers is reported, also one that has transfers and no row.
@@ -7,7 +8,7 @@
  * - An incremental verification reads the checkpoints and the transfers after them. A full one reads all transfers and no
  *   checkpoint.
  * - Checkpoints never hide a difference between recent transfers and balances, and never cause one: a wrong checkpoint
- *   of an account is replaced.
+ *   of an account is replaced, and reported once.
  * - One round of `advance` reads at most `TRANSFERS_PER_ROUND` transfers.
  *
  * Why an hour: ids are in the order of creation, and a transfer is committed seconds after its id was made. One that is
@@ -25,6 +26,7 @@ import { withReportPlanner } from "../database/Database.ts"
 import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../database/Unavailable.ts"
 import type { LedgerKind } from "./Ledger.ts"
+import { statesAgainstBalances } from "./LedgerStates.ts"
 
 /** A ledger account: its stored balance, and the sum of its transfers, in cents. `ownerId`: an account or a connection. */
 export interface Verified {
@@ -34,11 +36,19 @@ export interface Verified {
   readonly computed: number
 }
 
+export interface Verification {
+  /** Every ledger account with its stored balance and the sum of its transfers. */
+  readonly accounts: ReadonlyArray<Verified>
+  /** Ledger accounts whose balance the states do not explain; `computed` is the nearest amount that they do. */
+  readonly states: ReadonlyArray<Verified>
+  /** Checkpoints that were wrong (`kept`), and are `computed` now. */
+  readonly replaced: ReadonlyArray<Verified>
+}
+
 export class LedgerVerification extends Context.Service<
   LedgerVerification,
   {
-    /** Every ledger account with its stored balance and the sum of its transfers. */
-    readonly verify: (extent: "since-checkpoint" | "full") => Effect.Effect<ReadonlyArray<Verified>, Unavailable>
+    readonly verify: (extent: "since-checkpoint" | "full") => Effect.Effect<Verification, Unavailable>
     /** Moves the checkpoints on. Returns how many transfers they took in: 0 when no older ones are left. */
     readonly advance: Effect.Effect<number, Unavailable>
   }
@@ -63,20 +73,33 @@ export class LedgerVerification extends Context.Service<
           (reported) => orUnavailableWithin(reported, timeoutMs + 5000)
         )
 
-      const full = report(fromAllTransfers, [], FULL_TIMEOUT_MS)
+      const states = report(statesAgainstBalances, [], INCREMENTAL_TIMEOUT_MS)
+
+      const full = Effect.map(report(fromAllTransfers, [], FULL_TIMEOUT_MS), (accounts) => ({ accounts, replaced: [] }))
 
       const incremental = Effect.gen(function* () {
         const verified = yield* report(fromCheckpoints, [], INCREMENTAL_TIMEOUT_MS)
         const suspects = new Set(verified.filter(differs).map(({ ownerId }) => ownerId))
-        if (suspects.size === 0) return verified
+        if (suspects.size === 0) return { accounts: verified, replaced: [] }
         const ownerIds = [...suspects]
         const rechecked = yield* report(...fromTransfersOf({ ownerIds }), FULL_TIMEOUT_MS)
-        yield* orUnavailable(sql.unsafe(...replaceCheckpoints({ ownerIds })))
-        return [...verified.filter(({ ownerId }) => !suspects.has(ownerId)), ...rechecked]
+        const rows = yield* orUnavailable(sql.unsafe<VerifiedRow>(...replaceCheckpoints({ ownerIds })))
+        const replaced = rows.map(toVerified)
+        for (const { computed, kept, kind, ownerId } of replaced) {
+          yield* Effect.annotateLogs(
+            Effect.logWarning(`a checkpoint of the ledger had ${kept} cents and its transfers have ${computed}`),
+            { owner_id: ownerId, ledger_account: kind }
+          )
+        }
+        return { accounts: [...verified.filter(({ ownerId }) => !suspects.has(ownerId)), ...rechecked], replaced }
       })
 
       return LedgerVerification.of({
-        verify: (extent) => reports.withPermit(extent === "full" ? full : incremental),
+        verify: (extent) =>
+          Effect.gen(function* () {
+            const verified = yield* extent === "full" ? full : incremental
+            return { ...verified, states: yield* states }
+          }).pipe(reports.withPermit),
         advance: Effect.gen(function* () {
           const before = lowestIdAt((yield* Clock.currentTimeMillis) - CHECKPOINT_AGE_MS)
           const [row] = yield* orUnavailable(sql.unsafe<{ count: bigint }>(...advance({ before })))
@@ -180,8 +203,8 @@ const advance = statement(
 const replaceCheckpoints = statement(
   { ownerIds: uuids },
   ({ ownerIds }) => `
-  WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE)
-  INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
+  WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
+  replaced AS (INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
   SELECT owner_id, kind, sum(balance)::bigint FROM (
     (${sumsOf(
       `(SELECT t.* FROM unnest(${ownerIds}) o JOIN ledger_transfers t ON t.account_id = o
@@ -192,5 +215,9 @@ const replaceCheckpoints = statement(
   ) s
   WHERE owner_id = ANY (${ownerIds})
   GROUP BY 1, 2
-  ON CONFLICT (owner_id, kind) DO UPDATE SET balance = excluded.balance`
+  ON CONFLICT (owner_id, kind) DO UPDATE SET balance = excluded.balance
+  RETURNING owner_id, kind, balance)
+  SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
+  FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
+  WHERE coalesce(before.balance, 0) <> r.balance ORDER BY 1, 2`
 )

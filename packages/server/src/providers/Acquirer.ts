@@ -92,7 +92,10 @@ export interface ReturnOrder {
 }
 
 /** The final outcome of a return at the provider. */
-export type ReturnOutcome = { readonly _tag: "Completed" } | { readonly _tag: "Failed"; readonly reason: string }
+export type ReturnOutcome =
+  /** `returnId`: the provider's id of it, where it is known. */
+  | { readonly _tag: "Completed"; readonly returnId?: string | undefined }
+  | { readonly _tag: "Failed"; readonly reason: string }
 
 /** The progress of a return at the provider. */
 export type Progress = { readonly _tag: "Accepted" } | ReturnOutcome

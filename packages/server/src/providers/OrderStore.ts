@@ -176,8 +176,9 @@ const columns = orderTable.columns()
 const insertOne = statement(
   { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
   (p) => `
-  INSERT INTO acquirer_orders (${columns}, state, due_at, created_at)
-  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', now() FROM ${p.orders} AS o`
+  INSERT INTO acquirer_orders (${columns}, state, due_at, requested_at, created_at)
+  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', CASE WHEN attempts > 0 THEN now() END, now()
+  FROM ${p.orders} AS o`
 )
 
 const findOne = statement(
@@ -233,7 +234,8 @@ const claimMany = statement(
     WHERE place <= ${capacity.freeOf("d.connection_id")}
     LIMIT ${limit}
   )
-  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = ${leaseUntil(leaseMs)}
+  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = ${leaseUntil(leaseMs)},
+    requested_at = coalesce(requested_at, now())
   WHERE id = ANY (ARRAY(SELECT id FROM due))
   RETURNING ${columns}`
 )

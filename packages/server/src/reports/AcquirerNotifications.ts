@@ -103,7 +103,10 @@ export class AcquirerNotifications extends Context.Service<
         let applied: Outcome = "applied"
         if (order.state !== "ordered") applied = yield* late.ofReturn(orderId, { ...lateFrom(outcome), externalId })
         else if (isChargeOrder(order)) yield* orders.settle(order, outcome)
-        else if (!(yield* returns.finish(orderId, outcome))) return yield* new ChangedMeanwhile()
+        else if (!(yield* returns.finish(orderId, outcome))) {
+          // It was ended meanwhile; or its exception is not kept any more.
+          return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
+        }
         if (outcome._tag === "Completed" && isEffect(applied)) {
           yield* claimKeyOf(sql, copyOfReturn(orderId, connectionId ?? null), orderId)
         }

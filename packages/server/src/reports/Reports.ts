@@ -4,15 +4,17 @@
  * Guarantees:
  * - What is not the connection's is left alone, and counted (`Ownership.ts`).
  * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page. So are
- *   outcomes that are known; one that contradicts the books is not (BAL-15).
+ *   outcomes that are known; one that contradicts the books is not (BAL-16).
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
- *   it, and nothing else of the page.
+ *   it, and nothing else of the page. An entry of a list that fails again and again is set aside (`UnreadableEntries.ts`).
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout } from "../providers/Acquirer.ts"
 import { type AcquirerNotification, isEffect, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
+import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { AcquirerNotifications } from "./AcquirerNotifications.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
@@ -33,16 +35,20 @@ export interface Applied {
   readonly failures: number
   /** Entries that are not the connection's. */
   readonly foreign: number
+  /** Digests of entries that could not be read, or that are set aside because they fail. */
+  readonly unread: ReadonlyArray<string>
 }
 
-export const nothingApplied: Applied = { effects: 0, failures: 0, foreign: 0 }
+export const nothingApplied: Applied = { effects: 0, failures: 0, foreign: 0, unread: [] }
 export const together = (a: Applied, b: Applied): Applied => ({
   effects: a.effects + b.effects,
   failures: a.failures + b.failures,
-  foreign: a.foreign + b.foreign
+  foreign: a.foreign + b.foreign,
+  unread: [...a.unread, ...b.unread]
 })
 
-type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+/** `where`: the list that has the page. Nothing is set aside of what a callback led to. */
+type Apply<A> = (connectionId: string, page: ReadonlyArray<A>, where?: ListedIn) => Effect.Effect<Applied, Unavailable>
 
 export class Reports extends Context.Service<
   Reports,
@@ -58,41 +64,49 @@ export class Reports extends Context.Service<
       const store = yield* ReportStore
       const notifications = yield* AcquirerNotifications
       const ownership = yield* Ownership
+      const unreadable = yield* UnreadableEntries
 
-      const applyOne = (notification: AcquirerNotification): Effect.Effect<Applied> =>
+      /** `onDefect` says what becomes of one that fails by itself, and not because the database is away. */
+      const applyOne = (
+        notification: AcquirerNotification,
+        onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
+      ): Effect.Effect<Applied, Unavailable> =>
         Effect.matchCauseEffect(notifications.receive(notification), {
           onSuccess: (outcome) => Effect.succeed({ ...nothingApplied, effects: isEffect(outcome) ? 1 : 0 }),
           onFailure: (cause) =>
-            Effect.as(
+            Effect.andThen(
               Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {
                 connection_id: notification.connectionId,
                 notification: notification._tag
               }),
-              { ...nothingApplied, failures: 1 }
+              Cause.hasDies(cause) ? onDefect(describeCause(cause).split("\n")[0]!) : Effect.succeed(oneFailure)
             )
         })
 
-      const applyInOrder = Effect.fnUntraced(function* (list: ReadonlyArray<AcquirerNotification>) {
+      const applyInOrder = Effect.fnUntraced(function* (
+        list: ReadonlyArray<AcquirerNotification>,
+        onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
+      ) {
         let applied = nothingApplied
         for (const notification of list) {
-          applied = together(applied, yield* applyOne(notification))
-          if (applied.failures > 0) break
+          applied = together(applied, yield* applyOne(notification, onDefect))
+          if (applied.failures > 0 || applied.unread.length > 0) break
         }
         return applied
       })
 
-      const applyAll = (lists: ReadonlyArray<ReadonlyArray<AcquirerNotification>>) =>
-        Effect.map(
-          Effect.forEach(
-            lists.filter(({ length }) => length > 0),
-            applyInOrder,
-            { concurrency: CONCURRENCY }
-          ),
-          (all) => all.reduce(together, nothingApplied)
+      /** Sets an entry aside that failed too often. */
+      const setAside = (connectionId: string, where: ListedIn | undefined, item: unknown) => (reason: string) => {
+        if (where === undefined) return Effect.succeed(oneFailure)
+        const entry = { text: JSON.stringify(item).slice(0, MOST_TEXT), reason: `it fails to be applied: ${reason}` }
+        return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
+          digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
         )
+      }
 
       const applyPage = Effect.fnUntraced(function* <A>(
         connectionId: string,
+        where: ListedIn | undefined,
         page: ReadonlyArray<A>,
         idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
         listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
@@ -112,7 +126,13 @@ export class Reports extends Context.Service<
         }
         const isNew = (notification: AcquirerNotification) =>
           !known.isApplied(notification) && !isWithoutEffect(notification)
-        return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
+        const lists = page.map((item) => ({ item, list: listOf(item, known).filter(isNew) }))
+        const all = yield* Effect.forEach(
+          lists.filter(({ list }) => list.length > 0),
+          ({ item, list }) => applyInOrder(list, setAside(connectionId, where, item)),
+          { concurrency: CONCURRENCY }
+        )
+        return all.reduce(together, nothingApplied)
       })
 
       /** Applies those that are the connection's, and counts the others. */
@@ -127,7 +147,7 @@ export class Reports extends Context.Service<
       })
 
       return Reports.of({
-        received: (connectionId, page) =>
+        received: (connectionId, page, where) =>
           applyOwn(
             connectionId,
             page,
@@ -135,13 +155,14 @@ export class Reports extends Context.Service<
             (own) =>
               applyPage(
                 connectionId,
+                where,
                 own,
                 ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
                 (pix, { orders }) => notificationsOfPix(connectionId, pix, (id) => orders.has(id))
               )
           ),
 
-        payouts: Effect.fnUntraced(function* (connectionId, sent) {
+        payouts: Effect.fnUntraced(function* (connectionId, sent, where) {
           const payoutOf = yield* store.payoutsOf(sent.flatMap(({ id }) => id ?? []))
           const page = sent.map((each) => ({ ...each, id: payoutOf.get(each.id ?? "") ?? null }))
           return yield* applyOwn(
@@ -151,14 +172,16 @@ export class Reports extends Context.Service<
             (own) =>
               applyPage(
                 connectionId,
+                where,
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-                (payout, { payouts }) => notificationsOfPayout(connectionId, payout, (id) => payouts.has(id))
+                (payout, { payouts }) =>
+                  notificationsOfPayout(connectionId, payout, (id) => payouts.has(id, payout.amount))
               )
           )
         }),
 
-        disputes: (connectionId, page) =>
+        disputes: (connectionId, page, where) =>
           applyOwn(
             connectionId,
             page,
@@ -166,6 +189,7 @@ export class Reports extends Context.Service<
             Effect.fnUntraced(function* (own) {
               const opened = yield* applyPage(
                 connectionId,
+                where,
                 own,
                 () => ({ orderIds: [], payoutIds: [] }),
                 (of) => [disputeOpened(connectionId, of)]
@@ -177,6 +201,7 @@ export class Reports extends Context.Service<
               )
               const outcomes = yield* applyPage(
                 connectionId,
+                where,
                 decided,
                 () => ({ orderIds: [], payoutIds: [] }),
                 (of) => {
@@ -193,6 +218,11 @@ export class Reports extends Context.Service<
     })
   )
 }
+
+const oneFailure: Applied = { ...nothingApplied, failures: 1 }
+
+/** Of what an exception shows of an entry. */
+const MOST_TEXT = 4096
 
 /** Which orders and payouts are ours. */
 type Ours = Pick<Known, "orders" | "payouts">

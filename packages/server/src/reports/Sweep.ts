@@ -9,7 +9,8 @@
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
  * - A list that cannot be read delays no other list. A notification that fails delays none after it: the sweep is
- *   repeated, and meanwhile the others are applied. An entry that cannot be read is an exception, and the sweep completes.
+ *   repeated, and meanwhile the others are applied. An entry that cannot be read, or fails again and again, is an exception, and
+ *   the sweep completes; it is read again (`UnreadableEntries.ts`).
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
@@ -22,7 +23,8 @@ import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
-import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
@@ -50,50 +52,85 @@ export class Sweep extends Context.Service<
       /** Every page of a list, one after the other. */
       const pages = Effect.fnUntraced(function* <A>(
         { connectionId }: DueSweep,
-        { fromMs, toMs }: TimeRange,
+        where: ListedIn,
         list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
         apply: Apply<A>
       ) {
         let applied = nothingApplied
-        for (let page = 0; ; page += 1) {
-          if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
-          yield* store.extend(connectionId, LEASE_MS)
-          const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
-          applied = together(applied, yield* apply(connectionId, items))
-          yield* entries.raise(connectionId, unreadable)
-          if (!hasMore) return applied
+        yield* everyPage(
+          where,
+          (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
+          Effect.fnUntraced(function* ({ items, unreadable }) {
+            applied = together(applied, yield* apply(connectionId, items, where))
+            const unread = yield* entries.raise(connectionId, where, unreadable)
+            applied = together(applied, { ...nothingApplied, unread })
+          })
+        )
+        return applied
+      })
+
+      /** Reads a range of a list that the provider has, and applies it. */
+      const readList = (due: DueSweep, { disputes, payouts, received }: Provider, where: ListedIn) => {
+        const read = <A>(
+          list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
+          apply: Apply<A>
+        ) =>
+          list === undefined
+            ? Effect.succeed(nothingApplied)
+            : Effect.tap(pages(due, where, list, apply), ({ effects }) =>
+                Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
+              )
+        switch (where.list) {
+          case "received":
+            return read(received?.list, reports.received)
+          case "returned":
+            return read(received?.listReturned, reports.received)
+          case "payouts":
+            return read(payouts?.list, reports.payouts)
+          case "disputes":
+            return read(disputes?.list, reports.disputes)
+        }
+      }
+
+      /** The lists that the provider has of what happened in a range. */
+      const listsOf = (due: DueSweep, provider: Provider, met: { foreign: number }): ReadonlyArray<ReadList> => {
+        const has = {
+          received: provider.received !== undefined,
+          payouts: provider.payouts?.list !== undefined,
+          disputes: provider.disputes?.list !== undefined
+        }
+        return (["received", "payouts", "disputes"] as const)
+          .filter((list) => has[list])
+          .map(
+            (list) => (range) =>
+              Effect.tap(readList(due, provider, { ...range, list }), ({ foreign }) =>
+                Effect.sync(() => {
+                  met.foreign += foreign
+                })
+              )
+          )
+      }
+
+      /** Entries that could not be read or applied: those that can are closed. */
+      const readAgain = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
+        const dueEntries = yield* entries.claimDue(due.connectionId)
+        const ranges = Map.groupBy(dueEntries, ({ fromMs, list, toMs }) => `${list} ${fromMs} ${toMs}`)
+        for (const same of ranges.values()) {
+          const { failures, unread } = yield* readList(due, provider, same[0]!)
+          if (failures > 0) continue
+          yield* entries.close(
+            due.connectionId,
+            same.filter(({ digest }) => !unread.includes(digest))
+          )
         }
       })
 
-      /** The lists that the provider has, each read and applied for a range. */
-      const listsOf = (
-        due: DueSweep,
-        { disputes, payouts, received }: Provider,
-        met: { foreign: number }
-      ): ReadonlyArray<ReadList> => {
-        const read =
-          <A>(list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>, apply: Apply<A>): ReadList =>
-          (range) =>
-            Effect.tap(pages(due, range, list, apply), ({ effects, foreign }) =>
-              Effect.sync(() => {
-                met.foreign += foreign
-                metrics.sweepFound(due.connectionId, effects)
-              })
-            )
-        return [
-          ...(received === undefined ? [] : [read(received.list, reports.received)]),
-          ...(payouts?.list === undefined ? [] : [read(payouts.list, reports.payouts)]),
-          ...(disputes?.list === undefined ? [] : [read(disputes.list, reports.disputes)])
-        ]
-      }
-
       /** Disputes are listed by their opening: those that are open here are read again, for their outcome. */
-      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, { disputes }: Provider, toMs: number) {
-        const list = disputes?.list
-        const oldestMs = list && (yield* reportStore.oldestOpenDispute(due.connectionId))
-        if (list === undefined || oldestMs === undefined) return
-        const { effects } = yield* pages(due, { fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs }, list, reports.disputes)
-        metrics.sweepFound(due.connectionId, effects)
+      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, provider: Provider, toMs: number) {
+        if (provider.disputes?.list === undefined) return
+        const oldestMs = yield* reportStore.oldestOpenDispute(due.connectionId)
+        if (oldestMs === undefined) return
+        yield* readList(due, provider, { list: "disputes", fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs })
       })
 
       /**
@@ -135,13 +172,12 @@ export class Sweep extends Context.Service<
       })
 
       /** What fails to be applied is read again the next day. */
-      const readReturns = Effect.fnUntraced(function* (due: DueSweep, { received }: Provider) {
+      const readReturns = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
         let startMs = due.returnsFromMs
-        if (received === undefined) return
+        if (provider.received === undefined) return
         for (let slice = 0; slice < RETURN_SLICES && startMs !== null; slice += 1) {
           const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
-          const read = yield* pages(due, { fromMs: startMs, toMs }, received.listReturned, reports.received)
-          metrics.sweepFound(due.connectionId, read.effects)
+          yield* readList(due, provider, { list: "returned", fromMs: startMs, toMs })
           startMs = toMs < due.nowMs ? toMs : null
           yield* store.returnsRead(due.connectionId, startMs)
         }
@@ -158,6 +194,7 @@ export class Sweep extends Context.Service<
         )
         const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
         const returns = yield* Effect.result(readReturns(due, provider))
+        const again = yield* Effect.result(readAgain(due, provider))
         if (isDeepDue) {
           yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
           yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
@@ -166,6 +203,7 @@ export class Sweep extends Context.Service<
         yield* Effect.fromResult(recent)
         yield* Effect.fromResult(outcomes)
         yield* Effect.fromResult(returns)
+        yield* Effect.fromResult(again)
       })
 
       const sweepApart = (due: DueSweep) =>
@@ -202,19 +240,13 @@ export const loop = Layer.effectDiscard(
   })
 )
 
-type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+type Apply<A> = (connectionId: string, page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
 type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
-
-interface TimeRange {
-  readonly fromMs: number
-  readonly toMs: number
-}
 
 const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
-const SLICE_MS = 6 * 60 * MINUTE_MS
 const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
@@ -226,5 +258,3 @@ const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
 /** Longer than one page takes. */
 const LEASE_MS = 3 * MINUTE_MS
 const MAX_IN_FLIGHT = 32
-/** Of one slice: five million facts. A provider that always has more pages does not keep a sweep running for ever. */
-const MOST_PAGES = 5000

@@ -63,6 +63,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   acquirer_connections: update,
   connection_keys: append,
   acquirer_exceptions: update,
+  unreadable_entries: all,
   refunds: update,
   dispute_files: append,
   approvals: update,

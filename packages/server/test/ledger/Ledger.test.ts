@@ -229,7 +229,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
       assert.deepStrictEqual(yield* outcomesOf("pay", (id) => ({ end_to_end_id: endToEndIdOf(id) })), once(200))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 20_000, blocked: 0 })
-      assert.deepStrictEqual(yield* outcomesOf("infraction", () => ({ reason: "x" })), once(201))
+      assert.deepStrictEqual(yield* outcomesOf("infraction", (id) => ({ reason: "x", external_id: id })), once(201))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 20_000 })
       assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
@@ -339,10 +339,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       yield* assertLedgerHolds
       yield* sql`
         INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now())`
+        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'fees', 5, ${id}::uuid, 'x', now())`
       assert.strictEqual((yield* verification).differences.length, 2)
       yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
-        AND kind = 'pending'`
+        AND kind = 'fees'`
       yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'acquirer'`
       yield* assertLedgerHolds

@@ -106,7 +106,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs }, provider), { excludeTestService
         })
     )
 
-    it.effect.each(kinds)("BAL-15: an answer that comes after its %s has ended otherwise is heard", (kind) =>
+    it.effect.each(kinds)("BAL-16: an answer that comes after its %s has ended otherwise is heard", (kind) =>
       Effect.gen(function* () {
         answer = accepted
         const id = yield* ordered(kind)

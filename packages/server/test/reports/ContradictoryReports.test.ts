@@ -25,17 +25,18 @@ import { idAtProvider } from "../support/Payouts.ts"
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "An outcome that the bank changes",
   (it) => {
-    it.effect("BAL-15, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
+    it.effect("BAL-16, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
       Effect.gen(function* () {
         const bank = yield* fundedBank
         const { payouts } = bank.double.provider
         const { id } = yield* paidOut(bank.key, { amount: 5000 })
         yield* submittedPayout(bank.key, id)
-        payouts.settle(yield* idAtProvider(id), closed)
+        const atBank = yield* idAtProvider(id)
+        payouts.settle(atBank, closed)
         yield* sweepNow(bank)
         yield* payoutReaching(bank.key, id, "failed")
         for (let round = 0; round < 2; round += 1) {
-          payouts.settle(yield* idAtProvider(id), { overrules: true })
+          payouts.settle(atBank, { overrules: true })
           yield* sweepNow(bank)
           yield* sweepNow(bank)
           const [exception, ...others] = yield* openOf(bank)
@@ -46,7 +47,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
             yield* resolved(exception!.id, { action: "accept" })
             assert.strictEqual(yield* availableOf(bank.key), 0)
           }
-          payouts.settle(yield* idAtProvider(id), { ...closed, overrules: true })
+          payouts.settle(atBank, { ...closed, overrules: true })
           yield* sweepNow(bank)
           assert.deepStrictEqual(yield* openOf(bank), [])
           assert.strictEqual(yield* availableOf(bank.key), 5000)
@@ -60,18 +61,19 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
-    it.effect("BAL-15, OPR-92: of a payout is asked for when a callback names it", () =>
+    it.effect("BAL-16, OPR-92: of a payout is asked for when a callback names it", () =>
       Effect.gen(function* () {
         const bank = yield* fundedBank
         const { payouts, webhooks } = bank.double.provider
         const { id } = yield* paidOut(bank.key, { amount: 5000 })
         yield* submittedPayout(bank.key, id)
+        const atBank = yield* idAtProvider(id)
         Result.getOrThrow(webhooks.put(bank.double.key, bank.url))
         const sql = yield* SqlClient
         yield* sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${bank.connectionId}::uuid`
-        payouts.settle(yield* idAtProvider(id), {})
+        payouts.settle(atBank, {})
         yield* payoutReaching(bank.key, id, "completed")
-        payouts.settle(yield* idAtProvider(id), { ...closed, overrules: true })
+        payouts.settle(atBank, { ...closed, overrules: true })
         yield* Effect.promise(() => bank.double.settle())
         const [exception] = yield* eventually(openOf(bank), ({ length }) => length > 0)
         assert.deepInclude(exception!, { payout_id: id, unallocated: 5000, provider_outcome: "failed" })
@@ -81,7 +83,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     )
 
     it.effect(
-      "BAL-15, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
+      "BAL-16, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
       () =>
         Effect.gen(function* () {
           const bank = yield* fundedBank

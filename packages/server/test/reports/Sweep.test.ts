@@ -1,6 +1,5 @@
 /** Sweeps, with every callback lost. */
 import { assert, layer } from "@effect/vitest"
-import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,7 +18,7 @@ import {
   sweepNow
 } from "../support/ConnectedBank.ts"
 import { created, retrieve, until } from "../support/ChargeRequests.ts"
-import { type Exception, newPix, notified, resolved } from "../support/Exceptions.ts"
+import { newPix, notified } from "../support/Exceptions.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -286,46 +285,6 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
       assert.strictEqual(yield* availableOf(bank.key), 5000)
-    })
-  )
-
-  it.effect("OPR-163: an entry that cannot be read hides no other, is an exception once, and the sweep completes", () =>
-    Effect.gen(function* () {
-      const bank = yield* connectedBank({ profile: "efi" })
-      const charges = yield* pendingCharges(bank, 4)
-      yield* sweepNow(bank)
-      const before = yield* progressOf(bank)
-      payAll(bank, charges)
-      const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
-      yield* sweepNow(bank)
-      yield* sweepNow(bank)
-      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "pending"])
-      assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), before.swept_until!.getTime())
-      const sql = yield* SqlClient
-      const raised = yield* sql<{ id: string }>`
-        SELECT id FROM acquirer_exceptions WHERE connection_id = ${bank.connectionId}::uuid`
-      assert.lengthOf(raised, 1)
-      const exception = yield* operated<Exception>("GET", `/exceptions/${raised[0]!.id}`)
-      assert.deepInclude(exception, { kind: "unreadable", status: "open", amount: 0, unallocated: 0 })
-      assert.isNotNull(exception.received)
-      assert.isNotNull(exception.failure_reason)
-      const connection = yield* operated<Connection>("GET", `/connections/${bank.connectionId}`)
-      assert.deepInclude(connection, { unreadable_entries: 1, unreadable_since: exception.created_at })
-      const { steps } = yield* operated<ConnectionCheck>("POST", `/connections/${bank.connectionId}/check`)
-      assert.match(
-        steps.find(({ step }) => step === "answers")?.detail ?? "",
-        /^1 entries of its lists could not be read/
-      )
-      yield* resolved(exception.id, { action: "dismiss", reason: "known" })
-      assert.deepInclude(yield* operated<Connection>("GET", `/connections/${bank.connectionId}`), {
-        unreadable_entries: 0,
-        unreadable_since: null
-      })
-      end()
-      yield* sweepNow(bank)
-      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
-      assert.strictEqual(yield* availableOf(bank.key), 4000)
-      yield* assertLedgerHolds
     })
   )
 

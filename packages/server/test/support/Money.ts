@@ -157,14 +157,19 @@ export interface Verification {
   readonly consistent: boolean
   readonly accounts: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
   readonly differences: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+  readonly states: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+  readonly replaced_checkpoints: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
 }
 
 export const verification = operated<Verification>("GET", "/ledger/verify")
 
 /** The ledger adds up: `verify` says so, and all ledger accounts together sum to zero. */
 export const assertLedgerHolds = Effect.gen(function* () {
-  const { accounts, consistent, differences } = yield* verification
-  assert.deepStrictEqual({ consistent, differences }, { consistent: true, differences: [] })
+  const { accounts, consistent, differences, replaced_checkpoints, states } = yield* verification
+  assert.deepStrictEqual(
+    { consistent, differences, states, replaced_checkpoints },
+    { consistent: true, differences: [], states: [], replaced_checkpoints: [] }
+  )
   assert.strictEqual(
     accounts.reduce((sum, { kept }) => sum + kept, 0),
     0

@@ -7,7 +7,7 @@
  * - the exception remembers that account (BAL-14): a MED that waited for the payment blocks the money there;
  * - for another charge or account than the payment names, it needs the `Authority` around it (OPR-112).
  *
- * Rules: BAL-12, BAL-14, OPR-82.
+ * Rules: BAL-12, BAL-14, BAL-16, OPR-82, OPR-213.
  */
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
@@ -25,13 +25,19 @@ import { Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
 import { Charges } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import { passSettlement } from "../charges/Settlements.ts"
+import { claimSettlement, passSettlement } from "../charges/Settlements.ts"
+import { acceptedContradiction, isContradiction } from "./ContradictoryOutcomes.ts"
 import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { Reversals } from "./Reversals.ts"
 
-/** Who gets the money, by id; both null: the charge that the payment names. */
+/** Whether an exception has money that can be accepted; that of a contradiction may be below zero. */
+export const isAcceptable = (exception: StoredException): boolean =>
+  isContradiction(exception) ? exception.unallocated !== 0 : exception.unallocated > 0
+
+/** Who gets the money, by id; both null: the charge that the payment names. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
+  readonly amount: number | null
   readonly chargeId: string | null
   readonly accountId: string | null
 }
@@ -51,6 +57,14 @@ export class Acceptance extends Context.Service<
       exception: StoredException,
       to: AcceptFor
     ) => Effect.Effect<Recipient, RequestRefused | Unavailable>
+    /**
+     * What of an exception can be accepted, in a transaction that has locked it: an unreadable entry, of the amount that an operator
+     * gives, is credited to `unallocated` first. `undefined` where nothing can be.
+     */
+    readonly acceptable: (
+      exception: StoredException,
+      amount: number | null
+    ) => Effect.Effect<StoredException | undefined, SqlError>
     /** Whether the money may go to another recipient than the payment names (OPR-112), in a transaction. */
     readonly mayAcceptFor: (exception: StoredException) => Effect.Effect<boolean, SqlError>
     /** Credits `available`, in a transaction that has locked the exception, its charge and their ledger accounts. */
@@ -96,11 +110,37 @@ export class Acceptance extends Context.Service<
         return { accountId: charge.accountId, charge, isNamed: charge.id === exception.chargeId }
       })
 
+      /** The account of what is contradicted. Where an exception was nobody's, so is what contradicts its return. */
+      const contradictedBy = (exception: StoredException, { accountId, chargeId }: AcceptFor) => {
+        if (chargeId !== null && chargeId !== exception.chargeId) return Effect.fail(refusedFor("charge_id"))
+        const known = exception.accountId
+        if (known === null && accountId !== null) return accountFor(exception, accountId)
+        return known === null || (accountId !== null && accountId !== known)
+          ? Effect.fail(refusedFor("account_id"))
+          : Effect.succeed({ accountId: known, charge: undefined, isNamed: true })
+      }
+
       return Acceptance.of({
-        recipientOf: (exception, { accountId, chargeId }) => {
+        recipientOf: (exception, to) => {
+          const { accountId, amount, chargeId } = to
+          if ((exception.kind === "unreadable") !== (amount !== null)) return Effect.fail(refusedFor("amount"))
+          if (isContradiction(exception)) return contradictedBy(exception, to)
           if (accountId === null) return chargeFor(exception, chargeId)
           return chargeId === null ? accountFor(exception, accountId) : Effect.fail(refusedFor("account_id"))
         },
+
+        acceptable: Effect.fnUntraced(function* (exception, amount) {
+          if (exception.kind !== "unreadable") return isAcceptable(exception) ? exception : undefined
+          if (amount === null) return undefined
+          const { connectionId, endToEndId, id } = exception
+          // The payment may have been read meanwhile. After this, it is a copy.
+          const isNew =
+            endToEndId === null || (yield* claimSettlement(sql, { connectionId, endToEndId }, { id, amount }))
+          if (!isNew) return undefined
+          const arrived = { ...exception, amount, unallocated: amount }
+          yield* store.put(arrived, movement(ids, arrived, "in", amount, "exception.received"))
+          return arrived
+        }),
 
         mayAcceptFor: Effect.fnUntraced(function* ({ id }) {
           const [row] = yield* sql<{ may: boolean }>`
@@ -109,6 +149,10 @@ export class Acceptance extends Context.Service<
         }),
 
         accept: Effect.fnUntraced(function* (exception, { accountId, charge }, by, reason) {
+          if (isContradiction(exception)) {
+            const nowMs = yield* Clock.currentTimeMillis
+            return yield* store.put(...acceptedContradiction(ids, { ...exception, accountId }, by, reason, nowMs))
+          }
           const payment = charge && (yield* paymentOf(charge, exception))
           const credit = {
             accountId,

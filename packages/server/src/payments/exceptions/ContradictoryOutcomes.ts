@@ -9,7 +9,7 @@
  * - an outcome that agrees with the books again reverses the money, also after `accept`, and closes the exception;
  * - processes that learn of one outcome at the same moment raise one exception: the ledger accounts are locked first.
  *
- * Rules: BAL-15, OPR-210 to OPR-213.
+ * Rules: BAL-16, OPR-212 to OPR-214.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
@@ -43,7 +43,7 @@ export const layer = Layer.effect(
     const exceptions = yield* Exceptions
     const store = yield* ExceptionStore
     const acceptedMoney = yield* AcceptedMoney
-    const exceptionDisputes = yield* ExceptionDisputes
+    const disputes = yield* ExceptionDisputes
 
     /** Raises, keeps or reverses the contradiction of a payout or order, whose ledger accounts are locked. */
     const contradict = Effect.fnUntraced(function* (subject: Subject, booked: number, late: LateOutcome) {
@@ -88,17 +88,13 @@ export const layer = Layer.effect(
     })
 
     /** The same of the exception of a return, or of the account that accepted it. */
-    const takeFromException = Effect.fnUntraced(function* (
-      order: KnownOrder,
-      exception: StoredException,
-      amount: number
-    ) {
-      const accepted = yield* acceptedMoney.of(exception)
-      const missing =
-        accepted === undefined
-          ? yield* exceptions.takeReturn(exception, amount, "provider")
-          : yield* exceptionDisputes.takeReturn(accepted, copyOfReturn(order.id, order.connectionId), amount)
-      return amount - missing
+    const takeFromException = Effect.fnUntraced(function* (exception: StoredException | undefined, amount: number) {
+      if (exception === undefined) return 0
+      const missing = yield* exceptions.takeReturn(exception, amount, "provider")
+      const accepted = missing === 0 ? undefined : yield* acceptedMoney.of(exception)
+      if (accepted === undefined) return amount - missing
+      const report = { _tag: "charge.refunded", txid: "" } as const
+      return amount - (yield* disputes.takeReturn(accepted, report, missing))
     })
 
     const ofReturn = Effect.fnUntraced(function* (orderId: string, late: LateOutcome) {
@@ -120,9 +116,7 @@ export const layer = Layer.effect(
           ? 0
           : order.kind === "refund"
             ? yield* takeFromCharge(order, missing)
-            : exception === undefined
-              ? 0
-              : yield* takeFromException(order, exception, missing)
+            : yield* takeFromException(exception, missing)
       if (taken > 0) yield* orders.addReturned(orderId, taken)
       const { amount, chargeId, returned } = order
       const subject = { connectionId, accountId, amount, payoutId: null, refundId: orderId, chargeId }
@@ -138,9 +132,13 @@ export const layer = Layer.effect(
           Effect.asVoid(ofPayout(payoutId, late)).pipe(sql.withTransaction, runToCompletion(sql)),
         return: (orderId, late) => {
           const attempt: Effect.Effect<void, Unavailable> = Effect.gen(function* () {
+            const order = yield* orders.find(orderId)
+            // One that is open is asked again.
+            if (order === undefined || order.state === "ordered") return
             yield* ofReturn(orderId, late)
-            const { connectionId = null } = (yield* orders.find(orderId)) ?? {}
-            if (late.outcome === "completed") yield* claimKeyOf(sql, copyOfReturn(orderId, connectionId), orderId)
+            if (late.outcome === "completed") {
+              yield* claimKeyOf(sql, copyOfReturn(orderId, order.connectionId), orderId)
+            }
           }).pipe(
             sql.withTransaction,
             runToCompletion(sql),
@@ -153,8 +151,10 @@ export const layer = Layer.effect(
   })
 )
 
+export const isContradiction = ({ kind }: StoredException): boolean => kind === "contradictory_outcome"
+
 /** Accepts the money of a contradiction for its account, which may go below zero: what is stored. */
-export const acceptContradiction = (
+export const acceptedContradiction = (
   ids: Ids["Service"],
   exception: StoredException & { readonly accountId: string },
   by: string,

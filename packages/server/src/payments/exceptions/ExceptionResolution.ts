@@ -19,13 +19,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
-import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Leased } from "../../providers/OrderStore.ts"
 import { Acceptance, type AcceptFor, type Recipient } from "./Acceptance.ts"
-import { acceptContradiction } from "./ContradictoryOutcomes.ts"
 import { resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -63,21 +61,10 @@ export class ExceptionResolution extends Context.Service<
       const returns = yield* ExceptionReturns
       const chargeStore = yield* ChargeStore
       const acceptance = yield* Acceptance
-      const ids = yield* Ids
 
       const find = Effect.fnUntraced(function* (id: string) {
         const exception = isUuid(id) ? yield* store.find(id) : undefined
         return exception ?? (yield* new NotFoundError())
-      })
-
-      /** Who `accept` is for; nobody is named for a contradictory outcome, whose account is that of what it contradicts. */
-      const recipientOf = Effect.fnUntraced(function* (exception: StoredException, to: AcceptFor) {
-        if (exception.kind !== "contradictory_outcome") return yield* acceptance.recipientOf(exception, to)
-        const details = [
-          ...(to.chargeId === null || to.chargeId === exception.chargeId ? [] : ["charge_id"]),
-          ...(to.accountId === null || to.accountId === exception.accountId ? [] : ["account_id"])
-        ]
-        return details.length === 0 ? undefined : yield* new RequestRefused({ code: "VALIDATION_ERROR", details })
       })
 
       /** In a transaction. Returns the order of a return. */
@@ -87,8 +74,7 @@ export class ExceptionResolution extends Context.Service<
         accepting: Recipient | undefined,
         by: string
       ) {
-        const accountId = accepting?.accountId ?? known.accountId
-        yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
+        yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
         const charge = accepting?.charge && (yield* chargeStore.lock(accepting.charge.id))
         const exception = (yield* store.lock(known.id)) ?? known
         const refused = new InvalidStateError({ status: exception.status })
@@ -100,17 +86,14 @@ export class ExceptionResolution extends Context.Service<
             yield* store.put({ ...exception, ...resolution("dismiss", by, nowMs), reason: decision.reason }, [])
             return undefined
           }
-          case "accept":
-            if (exception.kind === "contradictory_outcome") {
-              if (exception.accountId === null) return yield* refused
-              const owned = { ...exception, accountId: exception.accountId }
-              yield* store.put(...acceptContradiction(ids, owned, by, decision.reason, yield* Clock.currentTimeMillis))
-              return undefined
-            }
-            if (exception.unallocated <= 0 || accepting === undefined) return yield* refused
+          case "accept": {
+            if (accepting === undefined) return yield* refused
             if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
-            yield* acceptance.accept(exception, { ...accepting, charge }, by, decision.reason)
+            const acceptable = yield* acceptance.acceptable(exception, decision.amount)
+            if (acceptable === undefined) return yield* refused
+            yield* acceptance.accept(acceptable, { ...accepting, charge }, by, decision.reason)
             return undefined
+          }
           case "return":
             return yield* orderReturn(exception, by, decision.reason, "at once")
         }
@@ -132,7 +115,7 @@ export class ExceptionResolution extends Context.Service<
 
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
-          const accepting = decision.action === "accept" ? yield* recipientOf(known, decision) : undefined
+          const accepting = decision.action === "accept" ? yield* acceptance.recipientOf(known, decision) : undefined
           const order: Leased<ExceptionReturn> | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited

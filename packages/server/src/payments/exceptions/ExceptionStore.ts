@@ -189,7 +189,7 @@ const putOne = statement(
   WITH ${CHANGED} AS (
     INSERT INTO acquirer_exceptions (${columns})
     SELECT ${columns} FROM ${p.exceptions} AS e
-    ON CONFLICT (id) DO UPDATE SET status = excluded.status, unallocated = excluded.unallocated,
+    ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, unallocated = excluded.unallocated,
       charge_id = excluded.charge_id, account_id = excluded.account_id, action = excluded.action,
       reason = excluded.reason, failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by,
       resolved_at = excluded.resolved_at

@@ -66,10 +66,10 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
-      const accepted = yield* AcceptedMoney
-      const exceptionDisputes = yield* ExceptionDisputes
       const orders = yield* OrderStore
       const late = yield* LateOutcomes
+      const accepted = yield* AcceptedMoney
+      const exceptionDisputes = yield* ExceptionDisputes
 
       /** A charge of the connection. */
       const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {

@@ -1,11 +1,14 @@
 /**
- * Entries of a provider's lists that cannot be read: exceptions without an amount, for operators.
+ * Entries of a provider's lists that cannot be read, or fail to be applied: exceptions without an amount, for operators.
  *
  * Guarantees:
- * - An entry is raised once, however often it is listed, with what arrived of it.
+ * - An entry is raised once, however often it is listed, with what arrived of it: one that cannot be read at once, one that fails
+ *   alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
+ * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, its
+ *   exception is closed.
  * - A connection has at most `MOST_OPEN` open ones. Of the others the log knows.
  *
- * Rules: OPR-163.
+ * Rules: OPR-163, OPR-232.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,17 +16,50 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHash } from "node:crypto"
+import manifest from "../../../package.json" with { type: "json" }
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
+import { statement, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { UnreadableEntry } from "../../providers/Acquirer.ts"
+import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore } from "./ExceptionStore.ts"
+
+export const entryLists = ["received", "returned", "payouts", "disputes"] as const
+
+/** Where a provider has an entry: the range of a list. */
+export interface ListedIn {
+  readonly list: (typeof entryLists)[number]
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** An entry that is due to be read again. */
+export interface DueEntry extends ListedIn {
+  readonly digest: string
+  readonly exceptionId: string
+}
 
 export class UnreadableEntries extends Context.Service<
   UnreadableEntries,
   {
-    /** Raises those that were not raised before. */
-    readonly raise: (connectionId: string, entries: ReadonlyArray<UnreadableEntry>) => Effect.Effect<void, Unavailable>
+    /** Raises those that were not raised before. Gives their digests. */
+    readonly raise: (
+      connectionId: string,
+      where: ListedIn,
+      entries: ReadonlyArray<UnreadableEntry>
+    ) => Effect.Effect<ReadonlyArray<string>, Unavailable>
+    /** Counts a failure of an entry that was read. Its digest once it is set aside, else undefined. */
+    readonly failed: (
+      connectionId: string,
+      where: ListedIn,
+      entry: UnreadableEntry
+    ) => Effect.Effect<string | undefined, Unavailable>
+    /** Claims entries that are due to be read again. */
+    readonly claimDue: (connectionId: string) => Effect.Effect<ReadonlyArray<DueEntry>, Unavailable>
+    /** Closes the exceptions of entries that were read and applied. */
+    readonly close: (connectionId: string, entries: ReadonlyArray<DueEntry>) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/UnreadableEntries") {
   static readonly layer = Layer.effect(
@@ -32,68 +68,163 @@ export class UnreadableEntries extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
       const store = yield* ExceptionStore
+      const exceptions = yield* Exceptions
 
-      const claim = (connectionId: string, id: string, { text }: UnreadableEntry) => {
-        const key = `unreadable:${connectionId}/${createHash("sha256").update(text).digest("hex")}`
-        return sql`
-          INSERT INTO notification_keys (key, notification_id)
-          SELECT ${key}::text, ${id}::uuid
-          WHERE (
-            SELECT count(*) FROM (
-              SELECT FROM acquirer_exceptions
-              WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' AND status = 'open' LIMIT ${MOST_OPEN}
-            ) AS raised
-          ) < ${MOST_OPEN}
-          ON CONFLICT DO NOTHING RETURNING key`
-      }
-
-      const raiseOne = Effect.fnUntraced(function* (connectionId: string, entry: UnreadableEntry) {
-        const { id } = ids.next()
-        if ((yield* claim(connectionId, id, entry)).length === 0) return
+      /** In a transaction. */
+      const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: UnreadableEntry) {
+        const open = yield* sql`
+          SELECT FROM acquirer_exceptions
+          WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' AND status = 'open' LIMIT ${MOST_OPEN}`
+        if (open.length >= MOST_OPEN) return
         const nowMs = yield* Clock.currentTimeMillis
+        const { id } = ids.next()
         const exception = {
+          ...unknown,
           id,
           connectionId,
           kind: "unreadable",
           status: "open",
-          amount: 0,
-          expectedAmount: null,
-          unallocated: 0,
-          endToEndId: null,
-          txid: null,
-          externalId: null,
-          pixKey: null,
-          payer: null,
+          endToEndId: where.list === "received" || where.list === "returned" ? endToEndIdIn(entry.text) : null,
           received: entry.text,
           occurredAtMs: nowMs,
-          chargeId: null,
           accountId: yield* store.accountOf(connectionId),
-          payoutId: null,
-          refundId: null,
-          providerOutcome: null,
-          action: null,
-          reason: null,
           failureReason: entry.reason,
-          resolvedBy: null,
-          resolvedAtMs: null,
           createdAtMs: nowMs
         } as const
         yield* store.put(exception, [])
+        yield* sql`
+          UPDATE unreadable_entries SET exception_id = ${id}::uuid
+          WHERE connection_id = ${connectionId}::uuid AND digest = ${digestOf(entry)}`
         yield* Effect.annotateLogs(Effect.logWarning(`an entry of a provider's list cannot be read: ${entry.reason}`), {
           connection_id: connectionId
         })
       })
 
-      return UnreadableEntries.of({
-        raise: (connectionId, entries) =>
-          Effect.forEach(
-            entries,
-            (entry) => raiseOne(connectionId, entry).pipe(sql.withTransaction, runToCompletion(sql)),
-            { discard: true }
+      /** Whether the entry is set aside. */
+      const meet = Effect.fnUntraced(
+        function* (connectionId: string, where: ListedIn, entry: UnreadableEntry, mostFailures: number) {
+          const digest = digestOf(entry)
+          const [row] = yield* sql.unsafe<{ failures: number; exception_id: string | null }>(
+            ...meetOne({ connectionId, digest, ...where, version: manifest.version })
           )
+          if (row === undefined || row.failures < mostFailures) return false
+          if (row.exception_id === null) yield* raiseOne(connectionId, where, entry)
+          return true
+        },
+        sql.withTransaction,
+        runToCompletion(sql)
+      )
+
+      return UnreadableEntries.of({
+        raise: (connectionId, where, entries) =>
+          Effect.forEach(entries, (entry) => Effect.as(meet(connectionId, where, entry, 1), digestOf(entry))),
+
+        failed: (connectionId, where, entry) =>
+          Effect.map(meet(connectionId, where, entry, MOST_FAILURES), (isAside) =>
+            isAside ? digestOf(entry) : undefined
+          ),
+
+        claimDue: (connectionId) =>
+          Effect.map(
+            runToCompletion(sql)(
+              sql.unsafe<DueRow>(...claimMany({ connectionId, version: manifest.version, limit: READ_AGAIN }))
+            ),
+            (due) =>
+              due.map((row) => ({
+                list: row.list,
+                fromMs: row.from_at.getTime(),
+                toMs: row.to_at.getTime(),
+                digest: row.digest,
+                exceptionId: row.exception_id
+              }))
+          ),
+
+        close: Effect.fnUntraced(
+          function* (connectionId, entries) {
+            yield* lockLedgerOf(sql, [connectionId])
+            for (const { exceptionId } of entries) {
+              const exception = yield* store.lock(exceptionId)
+              if (exception?.status === "open") yield* exceptions.match(exception)
+            }
+          },
+          sql.withTransaction,
+          runToCompletion(sql)
+        )
       })
     })
   )
 }
 
+const digestOf = ({ text }: UnreadableEntry): string => createHash("sha256").update(text).digest("hex")
+
+/** The Pix that an entry names in the open, so that an operator who accepts it claims its settlement. */
+const endToEndIdIn = (text: string): string | null => /"endToEndId"\s*:\s*"([A-Za-z0-9]{32})"/.exec(text)?.[1] ?? null
+
 const MOST_OPEN = 100
+const MOST_FAILURES = 5
+/** Entries of one sweep. */
+const READ_AGAIN = 4
+
+const unknown = {
+  amount: 0,
+  expectedAmount: null,
+  unallocated: 0,
+  txid: null,
+  externalId: null,
+  pixKey: null,
+  payer: null,
+  chargeId: null,
+  payoutId: null,
+  refundId: null,
+  providerOutcome: null,
+  action: null,
+  reason: null,
+  resolvedBy: null,
+  resolvedAtMs: null
+}
+
+interface DueRow {
+  readonly list: ListedIn["list"]
+  readonly from_at: Date
+  readonly to_at: Date
+  readonly digest: string
+  readonly exception_id: string
+}
+
+const instantOf = (ms: string) => `to_timestamp(${ms} / 1000)`
+
+// Entries that were not set aside are forgotten.
+const meetOne = statement(
+  {
+    connectionId: value("uuid"),
+    digest: value("text"),
+    list: value("text"),
+    fromMs: value("double precision"),
+    toMs: value("double precision"),
+    version: value("text")
+  },
+  (p) => `
+  WITH forgotten AS (
+    DELETE FROM unreadable_entries
+    WHERE connection_id = ${p.connectionId} AND exception_id IS NULL AND read_at < now() - interval '7 days'
+      AND digest <> ${p.digest}
+  )
+  INSERT INTO unreadable_entries AS e (connection_id, digest, list, from_at, to_at, failures, read_at, read_by)
+  VALUES (${p.connectionId}, ${p.digest}, ${p.list}, ${instantOf(p.fromMs)}, ${instantOf(p.toMs)}, 1, now(), ${p.version})
+  ON CONFLICT (connection_id, digest) DO UPDATE SET failures = least(e.failures + 1, 1000), read_at = now(),
+    read_by = excluded.read_by
+  RETURNING failures, exception_id`
+)
+
+const claimMany = statement(
+  { connectionId: value("uuid"), version: value("text"), limit: value("integer") },
+  (p) => `
+  UPDATE unreadable_entries SET read_at = now(), read_by = ${p.version}
+  WHERE connection_id = ${p.connectionId} AND digest IN (
+    SELECT u.digest FROM unreadable_entries u JOIN acquirer_exceptions e ON e.id = u.exception_id
+    WHERE u.connection_id = ${p.connectionId} AND e.status = 'open' AND e.created_at > now() - interval '90 days'
+      AND (u.read_at <= now() - interval '24 hours' OR u.read_by <> ${p.version})
+    ORDER BY u.read_at LIMIT ${p.limit}
+  )
+  RETURNING list, from_at, to_at, digest, exception_id`
+)

@@ -59,7 +59,10 @@ export class RefundOrders extends Context.Service<
       R
     >
     /** Ends an open refund as the provider reports it, in a transaction. */
-    readonly settle: (order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, ChangedMeanwhile | SqlError>
+    readonly settle: (
+      order: ChargeOrder,
+      outcome: ReturnOutcome
+    ) => Effect.Effect<void, NotFoundError | ChangedMeanwhile | SqlError>
     /**
      * Claims orders about charges whose answer is not final, to repeat them: cancellations too, because both share the calls that
      * a connection may have in flight.
@@ -138,7 +141,8 @@ export class RefundOrders extends Context.Service<
 
         settle: Effect.fn("RefundOrders.settle")(function* (order, outcome) {
           const locked = yield* money.lock(order.chargeId)
-          if (locked?.order?.id !== order.id) return yield* new ChangedMeanwhile()
+          if (locked === undefined) return yield* new NotFoundError()
+          if (locked.order?.id !== order.id) return yield* new ChangedMeanwhile()
           yield* refunds.end(locked, locked.order, outcome)
         }),
 

@@ -48,6 +48,7 @@ export const providerTables = [
     state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
     attempts integer NOT NULL DEFAULT 1,
     due_at timestamptz, -- the next request to the provider
+    requested_at timestamptz, -- the first request to the provider
     accepted_at timestamptz, -- the provider has it; a later refusal says nothing
     created_at timestamptz NOT NULL
   )`,
@@ -96,6 +97,20 @@ export const providerTables = [
   `CREATE UNIQUE INDEX acquirer_exceptions_contradicting ON acquirer_exceptions (coalesce(payout_id, refund_id))
     WHERE kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)`,
   `CREATE INDEX acquirer_exceptions_of_txid ON acquirer_exceptions (txid) WHERE txid IS NOT NULL`,
+
+  `-- Entries of providers' lists that cannot be read, or fail to be applied. They are read again.
+  CREATE TABLE unreadable_entries (
+    connection_id uuid NOT NULL,
+    digest text NOT NULL, -- of what arrived
+    list text NOT NULL ${oneOf("list", ["received", "returned", "payouts", "disputes"])},
+    from_at timestamptz NOT NULL, -- the range of the list that has it
+    to_at timestamptz NOT NULL,
+    failures integer NOT NULL,
+    exception_id uuid, -- null: it is not set aside
+    read_at timestamptz NOT NULL,
+    read_by text NOT NULL, -- the version of the service
+    PRIMARY KEY (connection_id, digest)
+  )`,
 
   `-- Charges that the simulated institution has accepted.
   CREATE TABLE simulator_charges (

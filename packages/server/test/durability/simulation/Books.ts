@@ -50,7 +50,7 @@ export interface Med {
 }
 
 /** A notification, with what it is of. */
-export interface Report {
+interface Report {
   readonly notification: AcquirerNotification
   readonly fact: Fact | undefined
 }

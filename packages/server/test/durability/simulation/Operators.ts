@@ -29,7 +29,7 @@ export interface Operators {
   readonly finish: (process: ServerProcess) => boolean
 }
 
-export interface Acceptance {
+interface Acceptance {
   readonly chargeId: string | null
   readonly accountId: string | null
   /** `Machine.moment` of the call, and of its answer. */
@@ -103,9 +103,9 @@ export const makeOperators = (options: {
     const decision = machine.pick<Decision>([
       { action: "return", reason: null },
       { action: "return", reason: null },
-      { action: "accept", chargeId: null, accountId: null, reason: null },
-      { action: "accept", chargeId, accountId: null, reason: null },
-      { action: "accept", chargeId: null, accountId: machine.pick(merchants).accountId, reason: null },
+      { action: "accept", amount: null, chargeId: null, accountId: null, reason: null },
+      { action: "accept", amount: null, chargeId, accountId: null, reason: null },
+      { action: "accept", amount: null, chargeId: null, accountId: machine.pick(merchants).accountId, reason: null },
       { action: "dismiss", reason: "settled elsewhere" }
     ])
     const decided = ExceptionResolution.use(({ resolve }) => resolve(id, decision, "operator"))

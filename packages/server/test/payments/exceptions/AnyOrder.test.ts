@@ -176,7 +176,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
         assert.deepStrictEqual(explained, left)
         const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
-          verified.filter(({ computed, kept }) => computed !== kept),
+          [...verified.accounts.filter(({ computed, kept }) => computed !== kept), ...verified.states],
           []
         )
       })

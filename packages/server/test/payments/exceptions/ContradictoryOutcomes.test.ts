@@ -32,7 +32,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     simulated(`/payouts/${id}/${outcome === "completed" ? "complete" : "fail"}`, { reason: "account closed" })
 
   it.effect.each(endings)(
-    "BAL-15, OPR-210, OPR-211: $books, then $provider: one exception with its money, which `accept` carries to the account",
+    "BAL-16, OPR-212, OPR-213: $books, then $provider: one exception with its money, which `accept` carries to the account",
     ({ books, money, provider }) =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
@@ -90,7 +90,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
   )
 
   it.effect.each(["open", "accepted", "dismissed"] as const)(
-    "BAL-15, OPR-212: an outcome that agrees with the books again closes an exception that is %s, and its money goes back",
+    "BAL-16, OPR-214: an outcome that agrees with the books again closes an exception that is %s, and its money goes back",
     (state) =>
       Effect.gen(function* () {
         const { key } = yield* funded(5000)
@@ -125,7 +125,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
       })
   )
 
-  it.effect("BAL-15: two processes that learn of it at the same moment raise one exception", () =>
+  it.effect("BAL-16: two processes that learn of it at the same moment raise one exception", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(5000)
       const { id } = yield* paidOut(key, { ...holding, amount: 5000 })
@@ -159,7 +159,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
 
   it.effect(
-    "BAL-15, OPR-211: a refund that failed and is completed after another one: what left beyond the charge is an exception",
+    "BAL-16, OPR-213: a refund that failed and is completed after another one: what left beyond the charge is an exception",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -191,7 +191,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
       })
   )
 
-  it.effect("BAL-15: a late completion takes what its charge still has, and the rest is an exception", () =>
+  it.effect("BAL-16: a late completion takes what its charge still has, and the rest is an exception", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -210,7 +210,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
   )
 
-  it.effect("BAL-15: a completed refund that the bank gives back is an exception above zero", () =>
+  it.effect("BAL-16: a completed refund that the bank gives back is an exception above zero", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -230,7 +230,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
   )
 
-  it.effect("BAL-15, OPR-211: an exception's return that failed and is completed takes what the exception has", () =>
+  it.effect("BAL-16, OPR-213: an exception's return that failed and is completed takes what the exception has", () =>
     Effect.gen(function* () {
       const { orderId, raised } = yield* returned(3000)
       yield* notified({ _tag: "return.failed", orderId, reason: "NAO_REALIZADO" })
@@ -250,17 +250,31 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A return 
     })
   )
 
-  it.effect("BAL-15, BAL-14: of an exception that was accepted meanwhile, it takes the money where it is", () =>
-    Effect.gen(function* () {
-      const { accountId, chargeId, orderId, raised } = yield* returned(3000)
-      yield* notified({ _tag: "return.failed", orderId, reason: "NAO_REALIZADO" })
-      yield* resolved(raised.id, { action: "accept", charge_id: chargeId })
-      const before = yield* unallocated()
-      assert.strictEqual(yield* notified({ _tag: "return.completed", orderId }), "applied")
-      assert.strictEqual(yield* unallocated(), before)
-      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
-      yield* assertLedgerHolds
-    })
+  it.effect(
+    "BAL-16, OPR-213: of an exception that was accepted meanwhile, it is taken from the account that has the money",
+    () =>
+      Effect.gen(function* () {
+        const { accountId, chargeId, orderId, raised } = yield* returned(3000)
+        yield* notified({ _tag: "return.failed", orderId, reason: "NAO_REALIZADO" })
+        yield* resolved(raised.id, { action: "accept", charge_id: chargeId })
+        const before = yield* unallocated()
+        assert.strictEqual(yield* notified({ _tag: "return.completed", orderId }), "applied")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
+        assert.strictEqual(yield* unallocated(), before)
+        // The bank gives it back after all: it is of the account that had it.
+        assert.strictEqual(yield* notified({ _tag: "return.failed", orderId, reason: "NAO_REALIZADO" }), "exception")
+        const exception = yield* contradictionOf({ refund_id: orderId })
+        assert.deepInclude(exception, { unallocated: 3000, account_id: accountId })
+        const { makeCaller, operate } = yield* TestService
+        const other = yield* makeCaller()
+        const misplaced = yield* operate("POST", `/operator/v1/exceptions/${exception.id}/resolve`, {
+          body: { action: "accept", account_id: other.accountId }
+        })
+        assertRefused(misplaced, "VALIDATION_ERROR", ["account_id"])
+        yield* resolved(exception.id, { action: "accept", account_id: accountId })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 3000 })
+        yield* assertLedgerHolds
+      })
   )
 
   /** A payment to the key whose return is accepted by the provider, and a charge that may have its money. */

@@ -26,11 +26,11 @@ describe("A late outcome", () => {
     { what: "as the books have it", booked: 500, sent: 500, held: 0, reverses: false, raises: 0 },
     { what: "as the books have it, again", booked: 0, sent: 0, held: -500, reverses: true, raises: 0 },
     { what: "failed, of which a part is booked", booked: 300, sent: 0, held: -200, reverses: true, raises: 300 }
-  ])("BAL-15: $what", ({ booked, held, raises, reverses, sent }) => {
+  ])("BAL-16: $what", ({ booked, held, raises, reverses, sent }) => {
     assert.deepStrictEqual(decideOutcome({ booked, sent, held }), { reverses, raises })
   })
 
-  it("BAL-15: random sequences: the books, less the contradiction, are what the bank sent", () => {
+  it("BAL-16: random sequences: the books, less the contradiction, are what the bank sent", () => {
     const random = randomFrom(Math.floor(Math.random() * 2 ** 32))
     for (let history = 0; history < 1000; history += 1) {
       const amount = 1 + Math.floor(random() * 1000)

@@ -10,8 +10,8 @@ import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/providers/Acquirer.ts"
 import { Ids } from "../../../src/base/Ids.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
-import { orderIdOfPayout } from "../../support/Payouts.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
+import { orderIdOfPayout } from "../../support/Payouts.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { runDue, unusedCapacity } from "../../support/DueCalls.ts"
 
@@ -163,7 +163,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
-  it.effect("BAL-15: an answer that comes after the payout has ended otherwise is an exception", () =>
+  it.effect("BAL-16: an answer that comes after the payout has ended otherwise is an exception", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       accepts = () => Effect.succeed(accepted)

@@ -422,7 +422,7 @@ layer(
         }
         const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
-          verified.filter(({ computed, kept }) => computed !== kept),
+          [...verified.accounts.filter(({ computed, kept }) => computed !== kept), ...verified.states],
           []
         )
       })

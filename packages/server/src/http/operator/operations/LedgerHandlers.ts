@@ -6,7 +6,7 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import type { LedgerKind } from "../../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../../ledger/LedgerReports.ts"
-import { LedgerVerification } from "../../../ledger/LedgerVerification.ts"
+import { LedgerVerification, type Verified } from "../../../ledger/LedgerVerification.ts"
 import { Statistics } from "../../../operations/Statistics.ts"
 import { unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -27,17 +27,17 @@ export const ledgerHandlers = Effect.gen(function* () {
     verify: ({ query }) =>
       verification.verify(query.full === "true" ? "full" : "since-checkpoint").pipe(
         Effect.map((verified) => {
-          const accounts = verified.map(({ computed, kept, kind, ownerId }) => ({
-            account: { account_id: ownerId, name: kind },
-            kept,
-            computed
-          }))
+          const accounts = verified.accounts.map(toLedgerBalance)
           const differences = accounts.filter(({ computed, kept }) => computed !== kept)
+          const states = verified.states.map(toLedgerBalance)
+          const replaced = verified.replaced.map(toLedgerBalance)
           return answer(200, {
             object: "ledger_verification" as const,
-            consistent: differences.length === 0,
+            consistent: differences.length + states.length + replaced.length === 0,
             accounts,
-            differences
+            differences,
+            states,
+            replaced_checkpoints: replaced
           })
         })
       )
@@ -52,6 +52,12 @@ export const statsHandlers = Effect.gen(function* () {
     retrieve: ({ query }) => Effect.map(stats.read(query.account_id), (figures) => answer(200, figures))
   }
   return handlers
+})
+
+const toLedgerBalance = ({ computed, kept, kind, ownerId }: Verified) => ({
+  account: { account_id: ownerId, name: kind },
+  kept,
+  computed
 })
 
 /** The ledger entry of `/operator/v1`. */

@@ -13,7 +13,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { RequestRefused } from "../../../base/Errors.ts"
-import { Acceptance } from "../../../payments/exceptions/Acceptance.ts"
+import { Acceptance, isAcceptable } from "../../../payments/exceptions/Acceptance.ts"
 import { ExceptionRefunds } from "../../../payments/exceptions/ExceptionRefunds.ts"
 import { type Decision, ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
@@ -32,6 +32,7 @@ import {
   unknownCursor
 } from "../../pipeline/WireTranslation.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
+import { makeSettle } from "./SettlementHandlers.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -61,10 +62,12 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
   const keys = yield* OrderKeys
+  const settle = yield* makeSettle
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
+    settle: settle("exception", (id) => Effect.map(exceptions.find(id), toException)),
     resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
         const exception = yield* exceptions.find(params.id)
@@ -105,7 +108,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         )
       }).pipe(
         Effect.catchTags({
-          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
           NotFoundError: notFound,
           InvalidStateError: invalidState,
           KeyReused: keyReused
@@ -136,9 +139,9 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
     const { action, id, kind, status, unallocated } = exception
-    // What cannot be accepted is refused by the action itself. The account of a contradictory outcome is known.
-    if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
-    if (kind === "contradictory_outcome") return undefined
+    // What cannot be accepted is refused by the action itself.
+    if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
+    if (kind !== "unreadable" && !isAcceptable(exception)) return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
@@ -148,7 +151,11 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           resourceId: id,
           accountId,
           concerns: null,
-          request: { ...to, reason: decision.reason },
+          request: {
+            ...to,
+            ...(decision.amount !== null && { amount: decision.amount }),
+            reason: decision.reason
+          },
           before: { status, unallocated }
         } as const)
   })
@@ -156,9 +163,9 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 })
 
 const decisionOf = (input: ResolveException): Effect.Effect<Decision, RequestRefused> => {
-  const { account_id: accountId = null, action, charge_id: chargeId = null, reason } = input
+  const { account_id: accountId = null, action, amount = null, charge_id: chargeId = null, reason } = input
   if (action === "return") return Effect.succeed({ action, reason: reason ?? null })
-  if (action === "accept") return Effect.succeed({ action, chargeId, accountId, reason: reason ?? null })
+  if (action === "accept") return Effect.succeed({ action, amount, chargeId, accountId, reason: reason ?? null })
   return reason === undefined || reason === null
     ? Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["reason"] }))
     : Effect.succeed({ action, reason })

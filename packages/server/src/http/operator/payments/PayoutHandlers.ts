@@ -33,6 +33,7 @@ import { answer, created } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
+import { makeSettle } from "./SettlementHandlers.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
@@ -65,6 +66,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const ids = yield* Ids
   const secrets = yield* Secrets
   const keys = yield* OrderKeys
+  const exceptions = yield* ExceptionStore
+  const settle = yield* makeSettle
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
@@ -122,6 +125,11 @@ export const payoutActionHandlers = Effect.gen(function* () {
         payouts.release(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
         (payout) => answer(200, toOperatorPayout(payout))
       ).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })),
+    settle: settle(
+      "payout",
+      (id) => Effect.flatMap(payouts.find(id), (payout) => withOutcome(exceptions, payout)),
+      (id) => Effect.map(payouts.find(id), factsOf)
+    ),
     cancel: ({ params }) =>
       payouts.cancel(params.id).pipe(
         audit.recordAfter("payoutActions.cancel", decided("canceled")),

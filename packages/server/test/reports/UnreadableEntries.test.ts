@@ -1,0 +1,167 @@
+/** Entries of a provider's lists that cannot be read, or fail to be applied. */
+import { assert, layer } from "@effect/vitest"
+import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import {
+  connectedBank,
+  type ConnectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  statusesOf,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import { type Exception, resolved, txidOf } from "../support/Exceptions.ts"
+import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
+import { TestService } from "../support/TestService.ts"
+
+const sweptUntil = ({ connectionId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ swept_until: Date }>`
+      SELECT swept_until FROM acquirer_connections WHERE id = ${connectionId}::uuid`
+    return row!.swept_until.getTime()
+  })
+
+/** The unreadable exceptions of a connection. */
+const unreadableOf = (connectionId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql<{ id: string }>`
+      SELECT id FROM acquirer_exceptions WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' ORDER BY id`
+    return yield* Effect.forEach(rows, ({ id }) => operated<Exception>("GET", `/exceptions/${id}`))
+  })
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("An entry", (it) => {
+  it.effect("OPR-163: an entry that cannot be read hides no other, is an exception once, and the sweep completes", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi" })
+      const charges = yield* pendingCharges(bank, 4)
+      yield* sweepNow(bank)
+      const before = yield* sweptUntil(bank)
+      payAll(bank, charges)
+      const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "pending"])
+      assert.isAbove(yield* sweptUntil(bank), before)
+      const sql = yield* SqlClient
+      const raised = yield* sql<{ id: string }>`
+        SELECT id FROM acquirer_exceptions WHERE connection_id = ${bank.connectionId}::uuid`
+      assert.lengthOf(raised, 1)
+      const exception = yield* operated<Exception>("GET", `/exceptions/${raised[0]!.id}`)
+      assert.deepInclude(exception, { kind: "unreadable", status: "open", amount: 0, unallocated: 0 })
+      assert.isNotNull(exception.received)
+      assert.isNotNull(exception.failure_reason)
+      const connection = yield* operated<Connection>("GET", `/connections/${bank.connectionId}`)
+      assert.deepInclude(connection, { unreadable_entries: 1, unreadable_since: exception.created_at })
+      const { steps } = yield* operated<ConnectionCheck>("POST", `/connections/${bank.connectionId}/check`)
+      assert.match(
+        steps.find(({ step }) => step === "answers")?.detail ?? "",
+        /^1 entries of its lists could not be read/
+      )
+      yield* resolved(exception.id, { action: "dismiss", reason: "known" })
+      assert.deepInclude(yield* operated<Connection>("GET", `/connections/${bank.connectionId}`), {
+        unreadable_entries: 0,
+        unreadable_since: null
+      })
+      end()
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 4000)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-232: an entry that fails alone is set aside after the fifth time, and the sweep completes", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 3)
+      yield* sweepNow(bank)
+      const before = yield* sweptUntil(bank)
+      payAll(bank, charges)
+      yield* sql.unsafe(`CREATE FUNCTION poison_entry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id = '${charges[2]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+      yield* sql.unsafe(
+        `CREATE TRIGGER poison_entry BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_entry()`
+      )
+      for (let times = 1; times < 5; times++) {
+        yield* sweepNow(bank)
+        assert.strictEqual(yield* sweptUntil(bank), before)
+        assert.deepStrictEqual(yield* unreadableOf(bank.connectionId), [])
+      }
+      yield* sweepNow(bank)
+      assert.isAbove(yield* sweptUntil(bank), before)
+      const [exception, ...others] = yield* unreadableOf(bank.connectionId)
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(exception, { status: "open", amount: 0, unallocated: 0 })
+      assert.match(exception!.failure_reason ?? "", /^it fails to be applied/)
+      assert.include(exception!.received ?? "", txidOf(charges[2]!.id))
+      yield* sql.unsafe(`DROP TRIGGER poison_entry ON charges`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      yield* sql`UPDATE unreadable_entries SET read_at = now() - interval '25 hours'`
+      yield* sweepNow(bank)
+      assert.deepInclude((yield* unreadableOf(bank.connectionId))[0], { status: "resolved", action: null })
+      assert.strictEqual(yield* availableOf(bank.key), 3000)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect.each([{ due: "the next day" }, { due: "by another version" }])(
+    "OPR-232: an entry that can be read $due is applied, and its exception closed; until then it stays open",
+    ({ due }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank({ profile: "efi" })
+        const charges = yield* pendingCharges(bank, 1)
+        yield* sweepNow(bank)
+        payAll(bank, charges)
+        const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+        yield* sweepNow(bank)
+        const makeDue =
+          due === "the next day"
+            ? sql`UPDATE unreadable_entries SET read_at = now() - interval '25 hours'`
+            : sql`UPDATE unreadable_entries SET read_by = '0.0.0'`
+        yield* makeDue
+        yield* sweepNow(bank)
+        assert.deepInclude((yield* unreadableOf(bank.connectionId))[0], { status: "open" })
+        end()
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+        yield* makeDue
+        yield* sweepNow(bank)
+        assert.deepInclude((yield* unreadableOf(bank.connectionId))[0], { status: "resolved", action: null })
+      })
+  )
+
+  it.effect("OPR-232: an operator accepts one with its amount; the payment, once read, is a copy", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi" })
+      const { operate } = yield* TestService
+      const charges = yield* pendingCharges(bank, 1)
+      yield* sweepNow(bank)
+      payAll(bank, charges)
+      const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+      yield* sweepNow(bank)
+      const [exception] = yield* unreadableOf(bank.connectionId)
+      const path = `/operator/v1/exceptions/${exception!.id}/resolve`
+      const body = { action: "accept", charge_id: charges[0]!.id }
+      assertRefused(yield* operate("POST", path, { body }), "VALIDATION_ERROR", ["amount"])
+      assert.deepInclude(yield* resolved(exception!.id, { ...body, amount: 1000 }), {
+        status: "resolved",
+        action: "accept",
+        amount: 1000,
+        unallocated: 0
+      })
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+      end()
+      yield* sweepNow(bank)
+      assert.strictEqual(yield* availableOf(bank.key), 1000)
+      yield* assertLedgerHolds
+    })
+  )
+})
