@@ -1334,6 +1334,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
+        OR a.action = 'installation.confirm_outward'
+        AND o.role IN ('admin')
         OR a.action = 'exception.accept'
         AND o.role IN ('operator', 'admin')
         OR a.action = 'payout.settle'
@@ -4641,6 +4643,19 @@ FROM acquirer_connections
 WHERE id = $1::uuid
 ORDER BY id;
 
+-- reports/Reconciliation.ts findOrdered
+SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
+WHERE k.digest = ANY ($1::uuid[]);
+
+-- reports/Reconciliation.ts findRecorded
+SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
+FROM charge_settlements s
+WHERE
+  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
+  AND s.connection_id = $1::uuid
+  AND s.charge_id IS NOT NULL;
+
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes
@@ -4697,7 +4712,7 @@ FROM acquirer_orders o
 WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
 UNION ALL
 SELECT
-  'payout', o.id::text, NULL,
+  'payout', o.id::text, amount,
   coalesce(
     (
       SELECT provider_outcome

@@ -31,7 +31,11 @@ const operatorContract = {
   session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link", "POST /session/code code"],
   sessions: ["GET /sessions list", "POST /sessions/{id}/end end"],
   search: ["GET /search find"],
-  installation: ["GET /installation retrieve", "PATCH /installation update"],
+  installation: [
+    "GET /installation retrieve",
+    "PATCH /installation update",
+    "POST /installation/confirm-outward confirmOutward"
+  ],
   operators: [
     "POST /operators create",
     "GET /operators list",

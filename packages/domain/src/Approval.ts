@@ -25,6 +25,7 @@ export const ApprovalAction = Schema.Literals([
   "operator.update",
   "operator_token.create",
   "installation.update",
+  "installation.confirm_outward",
   "exception.accept",
   "payout.settle",
   "refund.settle",
@@ -59,8 +60,13 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { title: "Create a token for an operator", requestedBy: admins, doneWith: "repeat" },
   "installation.update": { title: "Change four eyes", requestedBy: admins, doneWith: "approval" },
+  "installation.confirm_outward": {
+    title: "Let a copied database call banks and receivers",
+    requestedBy: admins,
+    doneWith: "approval"
+  },
   "exception.accept": {
-    title: "Accept an exception for another charge",
+    title: "Accept an exception for another charge or account",
     requestedBy: ["operator", "admin"],
     doneWith: "approval"
   },

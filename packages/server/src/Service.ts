@@ -58,6 +58,7 @@ import { Callbacks } from "./reports/Callbacks.ts"
 import { Reports } from "./reports/Reports.ts"
 import { UnreadableEntries } from "./payments/exceptions/UnreadableEntries.ts"
 import { Ownership } from "./reports/Ownership.ts"
+import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
@@ -66,7 +67,8 @@ import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
-import * as Outward from "./base/Outward.ts"
+import { onceOutward } from "./base/Outward.ts"
+import * as OutwardGate from "./operators/OutwardGate.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -115,7 +117,7 @@ const foundation = Layer.mergeAll(
   Metrics.layer,
   PublicAddress.layer,
   PausedDeliveries.PausedDeliveries.layer
-).pipe(Layer.provideMerge(Outward.layer), Layer.provideMerge(Database.layer))
+).pipe(Layer.provideMerge(OutwardGate.layer), Layer.provideMerge(Database.layer))
 
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
@@ -219,6 +221,14 @@ export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
   )
 )
 
+/** What `reconcile` needs: no listener and no loop. */
+export const reconciler = Reconciliation.layer.pipe(
+  Layer.provideMerge(inbound),
+  Layer.provideMerge(deciders),
+  Layer.provideMerge(acquirer),
+  Layer.provideMerge(storesLayer)
+)
+
 const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
@@ -291,9 +301,7 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      Outward.onceOutward(
-        Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer)))
-      )
+      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
     )
   ),
   Layer.provideMerge(services)

@@ -66,7 +66,7 @@ const notificationOfReturn = (
 
 /**
  * A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. `isOurs`: whether this id is
- * that of a payout of this connection.
+ * that of a payout of this connection with this amount.
  */
 export const notificationsOfPayout = (
   connectionId: string,

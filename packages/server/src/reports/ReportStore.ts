@@ -32,8 +32,8 @@ export interface Known {
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** Orders of this connection. */
   readonly orders: Pick<ReadonlySet<string>, "has">
-  /** Payouts of this connection. */
-  readonly payouts: Pick<ReadonlySet<string>, "has">
+  /** Payouts of this connection, with their cents. */
+  readonly payouts: { readonly has: (id: string, cents: number) => boolean }
 }
 
 export interface KnownDispute {
@@ -90,6 +90,9 @@ export class ReportStore extends Context.Service<
           const amounts: ReadonlyMap<string | undefined, number> = new Map(
             found.flatMap(({ amount, kind, name }) => (kind === "settlement" ? [[name, Number(amount)]] : []))
           )
+          const payouts = new Map(
+            found.flatMap(({ amount, kind, name }) => (kind === "payout" ? [[name, Number(amount)] as const] : []))
+          )
           const isSettled = (each: AcquirerNotification) => {
             if (each._tag !== "charge.paid") return false
             const amount = amounts.get(each.endToEndId)
@@ -103,7 +106,7 @@ export class ReportStore extends Context.Service<
             isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each) || isKnownOutcome(each),
             recordKeys: claimed,
             orders: of("order"),
-            payouts: of("payout")
+            payouts: { has: (id, cents) => payouts.get(id) === cents }
           }
         }),
 
@@ -156,7 +159,7 @@ export class ReportStore extends Context.Service<
 interface FoundRow {
   readonly kind: "key" | "settlement" | "order" | "payout"
   readonly name: string
-  /** Of a settlement: the cents with which it was reported first. */
+  /** Cents: of a payout, and of a settlement as it was reported first. */
   readonly amount: bigint | null
   /** Of an order or payout that has one: what the provider said of it. */
   readonly outcome: ProviderOutcome | null
@@ -187,7 +190,7 @@ const findKnown = statement(
     CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed' END)
   FROM acquirer_orders o WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
-  SELECT 'payout', o.id::text, NULL, coalesce(${contradictionOf("o.id")},
+  SELECT 'payout', o.id::text, amount, coalesce(${contradictionOf("o.id")},
     CASE WHEN status IN ('completed', 'failed') THEN status END)
   FROM payouts o WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId}`
 )

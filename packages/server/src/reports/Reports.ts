@@ -175,7 +175,8 @@ export class Reports extends Context.Service<
                 where,
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-                (payout, { payouts }) => notificationsOfPayout(connectionId, payout, (id) => payouts.has(id))
+                (payout, { payouts }) =>
+                  notificationsOfPayout(connectionId, payout, (id) => payouts.has(id, payout.amount))
               )
           )
         }),

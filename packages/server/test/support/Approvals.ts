@@ -171,6 +171,16 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     body: { four_eyes: "off" },
     done: counted("SELECT count(*) FROM installation_settings WHERE four_eyes = 'off'")
   })),
+  "installation.confirm_outward": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    // As in a copy.
+    yield* sql`UPDATE installation_settings SET system_identifier = '1'`
+    return {
+      method: "POST",
+      path: "/installation/confirm-outward",
+      done: counted("SELECT count(*) FROM installation_settings WHERE system_identifier <> '1'")
+    }
+  }),
   "exception.accept": Effect.gen(function* () {
     const { key } = yield* funded(1000)
     const { id: chargeId } = yield* created(key)

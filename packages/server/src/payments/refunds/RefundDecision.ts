@@ -357,7 +357,7 @@ const returned = (
     refunds: [providerRefund(charge, ids.next(), made)],
     loses: isEmpty ? "all" : ended && { disputeId: ended.id },
     // Disputes are of Pix only: other returns emit the charge's event alone.
-    arrivedLost: isMed && charge.status === "paid" && charge.method === "pix" ? given : 0
+    arrivedLost: isMed && ended === undefined && charge.method === "pix" ? given : 0
   }
 }
 

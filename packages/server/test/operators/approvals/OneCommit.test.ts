@@ -39,6 +39,7 @@ const refusals: ReadonlyArray<{ action: ApprovalAction; table: string; when: str
   { action: "operator.create", table: "operators", when: "true" },
   { action: "operator.update", table: "operators", when: "true" },
   { action: "installation.update", table: "installation_settings", when: "true" },
+  { action: "installation.confirm_outward", table: "installation_settings", when: "true" },
   { action: "payout.create", table: "ledger_accounts", when: "true" },
   { action: "payout.create", table: "approvals", when: "NEW.used_at IS NOT NULL" },
   { action: "payout.create", table: "audit", when: "NEW.action = 'approvals.approve'" },

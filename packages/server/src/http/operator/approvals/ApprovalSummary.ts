@@ -59,6 +59,7 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "operator.update": "operator",
   "operator_token.create": "operator",
   "installation.update": "installation",
+  "installation.confirm_outward": "installation",
   "exception.accept": "exception",
   "payout.settle": "payout",
   "refund.settle": "refund",

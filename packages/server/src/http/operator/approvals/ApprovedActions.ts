@@ -35,6 +35,7 @@ import { type AccountRestrictedError, NewPayouts } from "../../../payments/payou
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
+import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { operationOf, settlementFrom } from "../payments/SettlementHandlers.ts"
 import { toOperatorAccount } from "../administration/AccountHandlers.ts"
@@ -194,6 +195,8 @@ export const approvedActions = Effect.gen(function* () {
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
         return updateInstallation(row)
+      case "installation.confirm_outward":
+        return Effect.as(installation.confirmOutward(audit.record(row.action, null, confirmed)), { id: null })
       case "exception.accept":
         return acceptException(row, id)
       case "payout.settle":
