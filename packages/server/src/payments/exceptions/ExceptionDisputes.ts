@@ -22,7 +22,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
-import { contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
+import { arrivedBefore, contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
 import { type Contested, newDispute } from "../disputes/DisputeResource.ts"
 import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
 import { type Accepted, AcceptedMoney, given } from "./AcceptedMoney.ts"
@@ -138,7 +138,13 @@ export class ExceptionDisputes extends Context.Service<
       return ExceptionDisputes.of({
         open: Effect.fnUntraced(function* (accepted, med) {
           const { exception, funds } = accepted
-          const others = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
+          const all = yield* disputes.lockOfException(exception.id)
+          const arrived = arrivedBefore(all, med)
+          if (arrived !== undefined) {
+            yield* disputes.put({ ...arrived, externalId: med.externalId ?? null }, undefined)
+            return true
+          }
+          const others = contestedByOthers(all, undefined)
           const amount = contestedBy(med.amount, funds, others)
           if (amount === 0) return false
           const blocked = Math.min(amount, inAccount(funds))

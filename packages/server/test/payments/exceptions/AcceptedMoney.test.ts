@@ -94,6 +94,19 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
+  it.effect("BAL-14, DSP-5, DSP-12: the opening of a MED whose return came first takes nothing more", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 300)), "applied")
+      const med = medOf(endToEndId, { amount: 300 })
+      assert.strictEqual(yield* notified(med), "applied")
+      assert.strictEqual(yield* notified({ _tag: "med.lost", disputeId: "", externalId: med.externalId }), "ignored")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1700, blocked: 0 })
+      assert.lengthOf(yield* disputesOf(id), 1)
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("BAL-14, DSP-12: a MED that is won gives the money back; two block at most what is left", () =>
     Effect.gen(function* () {
       const { accountId, endToEndId, id } = yield* accepted()
