@@ -2499,14 +2499,14 @@ FROM changed;
 -- payments/exceptions/ExceptionStore.ts findOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
 
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2514,7 +2514,7 @@ FOR UPDATE;
 -- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
 ORDER BY id
@@ -2526,25 +2526,27 @@ WITH
     INSERT INTO
       acquirer_exceptions (
         id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-        received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+        received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at,
+        created_at
       )
     SELECT
       id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-      received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+      received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
     FROM
       (
         SELECT
           id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key,
-          payer::json AS payer, received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by,
-          resolved_at, created_at
+          payer::json AS payer, received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason,
+          resolved_by, resolved_at, created_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::text[],
-            $18::text[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[]
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::uuid[],
+            $18::text[], $19::text[], $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[]
           ) AS t (
             id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-            received, occurred_at, charge_id, account_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+            received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at,
+            created_at
           )
       ) AS e
     ON CONFLICT (id) DO UPDATE
@@ -2562,7 +2564,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
+            $24::uuid[], $25::uuid[], $26::text[], $27::text[], $28::bigint[], $29::uuid[], $30::text[], $31::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE

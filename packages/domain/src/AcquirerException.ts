@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
  * - `unmatched_return`: a return of a payment that has not arrived, or of more than is left of it;
  * - `unmatched_dispute`: a dispute of a payment that is not a charge's;
  * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference;
+ * - `returned_payout`: the payee's bank sent money of a completed payout back;
  * - `unreadable`: an entry of a provider's list whose core cannot be read. It has no amount.
  */
 export const ExceptionKind = Schema.Literals([
@@ -21,6 +22,7 @@ export const ExceptionKind = Schema.Literals([
   "unmatched_return",
   "unmatched_dispute",
   "conflicting_settlement",
+  "returned_payout",
   "unreadable"
 ])
 export type ExceptionKind = typeof ExceptionKind.Type

@@ -18,6 +18,7 @@ import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
+import { ReturnedPayouts } from "./payments/exceptions/ReturnedPayouts.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
 import { SimulatorNotifications } from "./reports/SimulatorNotifications.ts"
@@ -173,7 +174,8 @@ export const deciders = Layer.mergeAll(
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
       ChargePayments.layer,
-      PayoutSubmission.PayoutSubmission.layer
+      PayoutSubmission.PayoutSubmission.layer,
+      ReturnedPayouts.layer
     )
   ),
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),

@@ -57,6 +57,7 @@ export const AcquirerException = Schema.Struct({
   occurred_at: Instant,
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
+  payout_id: Schema.NullOr(Id).annotateKey({ description: "The payout that came back." }),
   action: Schema.NullOr(open(ExceptionAction)).annotateKey({
     description: "How it was resolved. `return` of an open exception: the provider is asked."
   }),

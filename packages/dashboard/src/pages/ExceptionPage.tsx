@@ -43,6 +43,7 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [text.txid, exception.txid && <code>{exception.txid}</code>],
                   [text.received, exception.received && <code>{exception.received}</code>],
                   [fields.charge, exception.charge_id && <IdLink id={exception.charge_id} to="charges" />],
+                  [fields.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
                   [fields.account, exception.account_id && <IdLink id={exception.account_id} to="accounts" />],
                   [text.connection, <IdLink id={exception.connection_id} to="connections" key="connection" />]
                 ]}

@@ -18,7 +18,7 @@ const en = {
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
     "installation.update": "Change four eyes",
-    "exception.accept": "Accept an exception for another charge"
+    "exception.accept": "Accept an exception for another charge or account"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -95,7 +95,7 @@ const pt: typeof en = {
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
     "installation.update": "Alterar a dupla aprovação",
-    "exception.accept": "Aceitar uma divergência para outra cobrança"
+    "exception.accept": "Aceitar uma divergência para outra cobrança ou conta"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: { approval_limit: "sem limite", account_ids: "todas as contas", connection_id: "a padrão" },

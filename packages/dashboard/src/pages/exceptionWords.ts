@@ -11,6 +11,7 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "return without a payment",
   unmatched_dispute: "dispute without a payment",
   conflicting_settlement: "same payment, another amount",
+  returned_payout: "payout sent back",
   unreadable: "cannot be read"
 }
 
@@ -23,6 +24,7 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "devolução sem pagamento",
   unmatched_dispute: "contestação sem pagamento",
   conflicting_settlement: "mesmo pagamento, outro valor",
+  returned_payout: "transferência devolvida",
   unreadable: "não pôde ser lida"
 }
 

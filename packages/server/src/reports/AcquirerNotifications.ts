@@ -21,6 +21,7 @@ import type { NotFoundError } from "../base/Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
 import { ExceptionDisputes } from "../payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
+import { ReturnedPayouts } from "../payments/exceptions/ReturnedPayouts.ts"
 import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
 import { Ids } from "../base/Ids.ts"
@@ -52,6 +53,7 @@ export class AcquirerNotifications extends Context.Service<
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
+      const returnedPayouts = yield* ReturnedPayouts
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
@@ -154,6 +156,8 @@ export class AcquirerNotifications extends Context.Service<
               ),
               settled
             )
+          case "payout.returned":
+            return transacted(received, returnedPayouts.raise(notification))
           case "payout.failed":
             return Effect.map(
               batched(

@@ -64,21 +64,20 @@ const notificationOfReturn = (
     : { _tag: "charge.refunded", ...fact }
 }
 
-/** A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. */
+/**
+ * A payout that was sent, and what the payee's bank sent back of it. Of a payout that is not ours (`id` is null), that is money that
+ * arrived.
+ */
 export const notificationsOfPayout = (
   connectionId: string,
   { endToEndId, id, progress, returns }: SentPayout,
   isOpen: (id: string) => boolean
 ): ReadonlyArray<AcquirerNotification> => [
   ...(id === null || !isOpen(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
-  ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => ({
-    _tag: "charge.paid",
-    connectionId,
-    txid: "",
-    externalId: providerId,
-    amount,
-    atMs
-  }))
+  ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => {
+    const fact = { connectionId, externalId: providerId, amount, atMs }
+    return id === null ? { _tag: "charge.paid", txid: "", ...fact } : { _tag: "payout.returned", payoutId: id, ...fact }
+  })
 ]
 
 const outcomeOf = (

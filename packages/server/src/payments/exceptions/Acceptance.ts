@@ -30,7 +30,7 @@ import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { Reversals } from "./Reversals.ts"
 
-/** Who gets the money, by id; both null: the charge that the payment names. `amount`: what an unreadable entry is of. */
+/** Who gets the money, by id; both null: the charge that the payment names, or the payout's account. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
   readonly amount: number | null
   readonly chargeId: string | null
@@ -94,7 +94,7 @@ export class Acceptance extends Context.Service<
       /** The same account as that of the charge that the payment names is named too. */
       const accountFor = Effect.fnUntraced(function* (exception: StoredException, accountId: string) {
         yield* Effect.catchTag(accounts.get(accountId), "NotFoundError", () => Effect.fail(refusedFor("account_id")))
-        const isNamed = exception.chargeId !== null && exception.accountId === accountId
+        const isNamed = (exception.chargeId ?? exception.payoutId) !== null && exception.accountId === accountId
         return { accountId, charge: undefined, isNamed }
       })
 
@@ -108,8 +108,10 @@ export class Acceptance extends Context.Service<
       return Acceptance.of({
         recipientOf: (exception, { accountId, amount, chargeId }) => {
           if ((exception.kind === "unreadable") !== (amount !== null)) return Effect.fail(refusedFor("amount"))
-          if (accountId === null) return chargeFor(exception, chargeId)
-          return chargeId === null ? accountFor(exception, accountId) : Effect.fail(refusedFor("account_id"))
+          // What came back of a payout is of its account.
+          const to = accountId ?? (exception.payoutId === null || chargeId !== null ? null : exception.accountId)
+          if (to === null) return chargeFor(exception, chargeId)
+          return chargeId === null ? accountFor(exception, to) : Effect.fail(refusedFor("account_id"))
         },
 
         acceptable: Effect.fnUntraced(function* (exception, amount) {

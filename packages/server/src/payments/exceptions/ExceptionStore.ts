@@ -46,6 +46,8 @@ const exceptionTable = table({
   occurredAtMs: instant("occurred_at"),
   chargeId: nullable(uuid()),
   accountId: nullable(uuid()),
+  /** The payout that came back. */
+  payoutId: nullable(uuid()),
   /** How it was resolved; `return` of an open one: the provider is asked. */
   action: nullable(text<ExceptionAction>()),
   reason: nullable(text()),

@@ -222,6 +222,7 @@ const factsOf = (notification: Payment | Reversal, nowMs: number) => ({
   txid: notification.txid === "" ? null : notification.txid,
   externalId: notification.externalId ?? null,
   received: null,
+  payoutId: null,
   occurredAtMs: notification.atMs ?? nowMs,
   action: null,
   reason: null,

@@ -174,6 +174,7 @@ const unknown = {
   pixKey: null,
   payer: null,
   chargeId: null,
+  payoutId: null,
   action: null,
   reason: null,
   resolvedBy: null,

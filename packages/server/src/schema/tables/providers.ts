@@ -76,6 +76,7 @@ export const providerTables = [
     occurred_at timestamptz NOT NULL,
     charge_id uuid,
     account_id uuid,
+    payout_id uuid, -- that came back
     action text ${oneOf("action", exceptionActions)},
     reason text,
     failure_reason text,
@@ -87,6 +88,7 @@ export const providerTables = [
   `CREATE INDEX acquirer_exceptions_by_kind ON acquirer_exceptions (kind, id)`,
   `CREATE INDEX acquirer_exceptions_of_account ON acquirer_exceptions (account_id, status, id) WHERE account_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_charge ON acquirer_exceptions (charge_id) WHERE charge_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_payout ON acquirer_exceptions (payout_id) WHERE payout_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_pix ON acquirer_exceptions (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_txid ON acquirer_exceptions (txid) WHERE txid IS NOT NULL`,
 

@@ -18,7 +18,7 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
   const { account_id: accountId, action, payout, resource_id: resourceId } = row
   const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
   const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
-  const amount = payout?.amount ?? (action === "exception.accept" ? Number(row.before?.["unallocated"]) : null)
+  const amount = payout?.amount ?? (action === "exception.accept" ? acceptedBy(row) : null)
   return {
     title: approvalActions[action].title,
     resource:
@@ -43,6 +43,9 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
     changes: changesOf(row)
   }
 }
+
+/** An unreadable entry has no money before it is accepted. */
+const acceptedBy = ({ before, request }: ApprovalRow): number => Number(request["amount"] ?? before?.["unallocated"])
 
 type Recipient = Fields & { readonly name: unknown }
 

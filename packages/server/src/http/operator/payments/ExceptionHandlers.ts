@@ -188,6 +188,7 @@ const toException = (exception: StoredException): AcquirerException => ({
   occurred_at: formatInstant(exception.occurredAtMs),
   charge_id: exception.chargeId,
   account_id: exception.accountId,
+  payout_id: exception.payoutId,
   action: exception.action,
   reason: exception.reason,
   failure_reason: exception.failureReason,
