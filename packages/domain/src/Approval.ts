@@ -54,7 +54,7 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "operator_token.create": { title: "Create a token for an operator", requestedBy: admins, doneWith: "repeat" },
   "installation.update": { title: "Change four eyes", requestedBy: admins, doneWith: "approval" },
   "exception.accept": {
-    title: "Accept an exception for another charge",
+    title: "Accept an exception for another charge or account",
     requestedBy: ["operator", "admin"],
     doneWith: "approval"
   }
