@@ -56,7 +56,8 @@ export const serverFolders = [
   ["Service.ts", "one layer of all of it"],
   ["main.ts", "the service as a process"],
   ["migrate.ts", "migrations as a process"],
-  ["maintain.ts", "maintenance as a process"]
+  ["maintain.ts", "maintenance as a process"],
+  ["reconcile.ts", "the comparison with the banks as a process"]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])

@@ -1322,6 +1322,8 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'connection.update'
         AND o.role IN ('admin')
+        OR a.action = 'connection.register_webhook'
+        AND o.role IN ('admin')
         OR a.action = 'account.update'
         AND o.role IN ('admin')
         OR a.action = 'operator.create'
@@ -1332,7 +1334,15 @@ WHERE
         AND o.role IN ('admin')
         OR a.action = 'installation.update'
         AND o.role IN ('admin')
+        OR a.action = 'installation.confirm_outward'
+        AND o.role IN ('admin')
         OR a.action = 'exception.accept'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'payout.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'refund.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'exception.settle'
         AND o.role IN ('operator', 'admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
@@ -2496,17 +2506,36 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/exceptions/ExceptionStore.ts findContradictions
+SELECT coalesce(payout_id, refund_id) AS id, provider_outcome AS outcome
+FROM acquirer_exceptions
+WHERE
+  coalesce(payout_id, refund_id) = ANY ($1::uuid[])
+  AND kind = 'contradictory_outcome'
+  AND (status = 'open' OR action IS NOT NULL);
+
 -- payments/exceptions/ExceptionStore.ts findOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid;
+
+-- payments/exceptions/ExceptionStore.ts lockContradictionOf
+SELECT
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
+FROM acquirer_exceptions
+WHERE coalesce(payout_id, refund_id) = $1::uuid AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+FOR UPDATE;
 
 -- payments/exceptions/ExceptionStore.ts lockOne
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2514,7 +2543,8 @@ FOR UPDATE;
 -- payments/exceptions/ExceptionStore.ts lockPaymentsOf
 SELECT
   id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
-  occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
 FROM acquirer_exceptions
 WHERE end_to_end_id = $2::text AND connection_id = $1::uuid AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
 ORDER BY id
@@ -2526,27 +2556,28 @@ WITH
     INSERT INTO
       acquirer_exceptions (
         id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-        received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at,
-        created_at
+        received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+        resolved_by, resolved_at, created_at
       )
     SELECT
       id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-      received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at, created_at
+      received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+      resolved_by, resolved_at, created_at
     FROM
       (
         SELECT
           id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key,
-          payer::json AS payer, received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason,
-          resolved_by, resolved_at, created_at
+          payer::json AS payer, received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action,
+          reason, failure_reason, resolved_by, resolved_at, created_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
             $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[], $17::uuid[],
-            $18::text[], $19::text[], $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[]
+            $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::timestamptz[], $25::timestamptz[]
           ) AS t (
             id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer,
-            received, occurred_at, charge_id, account_id, payout_id, action, reason, failure_reason, resolved_by, resolved_at,
-            created_at
+            received, occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason,
+            resolved_by, resolved_at, created_at
           )
       ) AS e
     ON CONFLICT (id) DO UPDATE
@@ -2564,7 +2595,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $24::uuid[], $25::uuid[], $26::text[], $27::text[], $28::bigint[], $29::uuid[], $30::text[], $31::timestamptz[]
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3013,6 +3044,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -3165,6 +3197,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4372,16 +4405,28 @@ WHERE a.id = ANY ($1::uuid[]);
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
-  failure_reason, created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE charge_id = ANY ($1::uuid[])
 ORDER BY id;
 
 -- payments/refunds/RefundStore.ts findOne
 SELECT
-  id, charge_id, account_id, connection_id, origin, status, amount, pending, description, nature, dispute_id, provider_id,
-  failure_reason, created_at, completed_at
+  refunds.id, refunds.charge_id, refunds.account_id, refunds.connection_id, refunds.origin, refunds.status, refunds.amount,
+  refunds.pending, refunds.description, refunds.nature, refunds.dispute_id, refunds.provider_id, refunds.failure_reason,
+  refunds.created_at, refunds.completed_at,
+  (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) AS provider_outcome
 FROM refunds
 WHERE id = $1::uuid;
 
@@ -4485,7 +4530,8 @@ WITH
 UPDATE acquirer_orders
 SET
   attempts = attempts + 1,
-  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
+  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond',
+  requested_at = coalesce(requested_at, now())
 WHERE id = ANY (ARRAY(SELECT id FROM due))
 RETURNING
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at;
@@ -4493,7 +4539,7 @@ RETURNING
 -- providers/OrderStore.ts findOne
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  state
+  state, returned
 FROM acquirer_orders
 WHERE id = $1::uuid;
 
@@ -4501,11 +4547,12 @@ WHERE id = $1::uuid;
 INSERT INTO
   acquirer_orders (
     id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-    state, due_at, created_at
+    state, due_at, requested_at, created_at
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  'ordered', now() + $13::double precision * interval '1 millisecond', now()
+  'ordered', now() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
+  END, now()
 FROM
   (
     SELECT
@@ -4588,6 +4635,19 @@ FROM acquirer_connections
 WHERE id = $1::uuid
 ORDER BY id;
 
+-- reports/Reconciliation.ts findOrdered
+SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
+WHERE k.digest = ANY ($1::uuid[]);
+
+-- reports/Reconciliation.ts findRecorded
+SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
+FROM charge_settlements s
+WHERE
+  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
+  AND s.connection_id = $1::uuid
+  AND s.charge_id IS NOT NULL;
+
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes
@@ -4596,36 +4656,15 @@ WHERE
   AND external_id IS NOT NULL
   AND external_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e));
 
--- reports/ReportStore.ts findKnown
-SELECT 'key' AS kind, key AS name, NULL::bigint AS amount
-FROM notification_keys
-WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
-UNION ALL
-SELECT 'settlement', end_to_end_id, amount
-FROM charge_settlements
+-- reports/ReportStore.ts findEnded
+SELECT
+  CASE
+    WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
+    ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
+  END AS id, p.amount, p.provider_reference AS reference
+FROM payouts p
 WHERE
-  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
-  AND connection_id = $1::uuid
-  AND charge_id IS NOT NULL
-UNION ALL
-SELECT 'order', id::text, NULL
-FROM acquirer_orders
-WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
-UNION ALL
-SELECT 'payout', id::text, NULL
-FROM payouts
-WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'processing';
-
--- reports/ReportStore.ts findPayoutsOfOrders
-SELECT digest, resource_id
-FROM idempotency_keys
-WHERE digest = ANY ($1::uuid[]);
-
--- reports/ReportStore.ts makeInquiriesDue
-UPDATE payouts
-SET due_at = now()
-WHERE
-  id IN (
+  p.id IN (
     SELECT resource_id
     FROM idempotency_keys
     WHERE digest = ANY ($2::uuid[])
@@ -4636,11 +4675,72 @@ WHERE
       provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
   )
+  AND p.connection_id = $1::uuid
+  AND p.status IN ('completed', 'failed');
+
+-- reports/ReportStore.ts findKnown
+SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome
+FROM notification_keys
+WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
+UNION ALL
+SELECT 'settlement', end_to_end_id, amount, NULL
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
   AND connection_id = $1::uuid
-  AND status || '' = 'processing'
-  AND processed_at IS NOT NULL
-  AND due_at > now()
-RETURNING id;
+  AND charge_id IS NOT NULL
+UNION ALL
+SELECT
+  'order', o.id::text, NULL,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed'
+    END
+  )
+FROM acquirer_orders o
+WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
+UNION ALL
+SELECT
+  'payout', o.id::text, amount,
+  coalesce(
+    (
+      SELECT provider_outcome
+      FROM acquirer_exceptions
+      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    ), CASE WHEN status IN ('completed', 'failed') THEN status
+    END
+  )
+FROM payouts o
+WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid;
+
+-- reports/ReportStore.ts findPayoutsOfOrders
+SELECT digest, resource_id
+FROM idempotency_keys
+WHERE digest = ANY ($1::uuid[]);
+
+-- reports/ReportStore.ts makeInquiriesDue
+UPDATE payouts p
+SET due_at = now()
+WHERE
+  p.id IN (
+    SELECT resource_id
+    FROM idempotency_keys
+    WHERE digest = ANY ($2::uuid[])
+    UNION ALL
+    SELECT id
+    FROM payouts
+    WHERE
+      provider_reference IS NOT NULL
+      AND provider_reference = ANY (ARRAY(SELECT r.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS r))
+  )
+  AND p.connection_id = $1::uuid
+  AND p.status || '' = 'processing'
+  AND p.processed_at IS NOT NULL
+  AND p.due_at > now()
+RETURNING p.id;
 
 -- reports/SimulatorNotifications.ts findOrder
 SELECT s.order_id, s.end_to_end_id

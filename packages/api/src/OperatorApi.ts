@@ -23,7 +23,7 @@ import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
 import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
-import { RefundsGroup } from "./operator/Refunds.ts"
+import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
@@ -64,6 +64,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(ChargeActionsGroup)
   .add(CheckoutChargesGroup)
   .add(RefundsGroup)
+  .add(RefundActionsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
   .add(ApprovalsGroup)

@@ -31,7 +31,11 @@ const operatorContract = {
   session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link", "POST /session/code code"],
   sessions: ["GET /sessions list", "POST /sessions/{id}/end end"],
   search: ["GET /search find"],
-  installation: ["GET /installation retrieve", "PATCH /installation update"],
+  installation: [
+    "GET /installation retrieve",
+    "PATCH /installation update",
+    "POST /installation/confirm-outward confirmOutward"
+  ],
   operators: [
     "POST /operators create",
     "GET /operators list",
@@ -72,18 +76,24 @@ const operatorContract = {
   chargeActions: ["POST /charges/{id}/cancel cancel", "POST /charges/{id}/refund refund"],
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
   refunds: ["GET /refunds list", "GET /refunds/{id} retrieve"],
+  refundActions: ["POST /refunds/{id}/settle settle"],
   payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
   payoutActions: [
     "POST /accounts/{id}/payouts create",
     "POST /payouts/{id}/approve approve",
-    "POST /payouts/{id}/cancel cancel"
+    "POST /payouts/{id}/cancel cancel",
+    "POST /payouts/{id}/settle settle"
   ],
   approvals: ["GET /approvals list", "GET /approvals/{id} retrieve"],
   approvalActions: ["POST /approvals/{id}/approve approve", "POST /approvals/{id}/reject reject"],
   events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
   exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
-  exceptionActions: ["POST /exceptions/{id}/resolve resolve", "POST /exceptions/{id}/refund refund"],
+  exceptionActions: [
+    "POST /exceptions/{id}/resolve resolve",
+    "POST /exceptions/{id}/refund refund",
+    "POST /exceptions/{id}/settle settle"
+  ],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
@@ -153,9 +163,12 @@ describe("OperatorApi", () => {
       [
         "chargeActions.refund",
         "checkoutCharges.create",
+        "refundActions.settle",
         "payoutActions.create",
+        "payoutActions.settle",
         "exceptionActions.resolve",
-        "exceptionActions.refund"
+        "exceptionActions.refund",
+        "exceptionActions.settle"
       ]
     )
     const decode = Schema.decodeResult(Schema.Struct(optionalIdempotencyKey))

@@ -14,6 +14,7 @@
  * is signed in.
  */
 import type { CreatedOperatorToken } from "@pix-payments/api/operator/Operators"
+import { shortCodeOf } from "@pix-payments/api/operator/Sessions"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { spawn } from "node:child_process"
@@ -40,14 +41,18 @@ export const storeTokenFromBrowser = <E, R>(
     const verifier = random()
     const state = random()
     const callback = yield* listening(state)
+    const challenge = createHash("sha256").update(verifier).digest("base64url")
     const page = new URL("/terminal", url)
     page.search = new URLSearchParams({
       port: String(callback.port),
-      challenge: createHash("sha256").update(verifier).digest("base64url"),
+      challenge,
       state,
       name: printable(hostname()).slice(0, 100)
     }).toString()
-    notice(`Confirm in a browser on this machine, as a signed-in operator:\n  ${page.href}`)
+    notice(
+      `Confirm in a browser on this machine, as a signed-in operator:\n  ${page.href}\n` +
+        `The page shows the code ${shortCodeOf(challenge)}. Refuse any other.`
+    )
     if (canAsk()) openInBrowser(page.href)
     const { code, redirect } = yield* Effect.promise(() => callback.arrived).pipe(
       Effect.timeoutOrElse({

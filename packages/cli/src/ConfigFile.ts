@@ -16,6 +16,8 @@ import { usage } from "./Failure.ts"
 interface StoredProfile {
   readonly url: string
   readonly token: string
+  /** True where its user agreed to send the token unencrypted. */
+  readonly http: boolean
 }
 
 export interface StoredConfig {
@@ -85,8 +87,10 @@ export const readConfig = (): StoredConfig => {
   if (Result.isFailure(parsed)) throw usage(`${configPath()} is not valid TOML: ${parsed.failure.message}`)
   const { profile, profiles } = parsed.success
   const found = Object.entries(Object(profiles) as Record<string, unknown>).flatMap(([name, value]) => {
-    const { token, url } = Object(value) as Record<string, unknown>
-    return typeof url === "string" && typeof token === "string" ? [[name, { url, token }] as const] : []
+    const { http, token, url } = Object(value) as Record<string, unknown>
+    return typeof url === "string" && typeof token === "string"
+      ? [[name, { url, token, http: http === true }] as const]
+      : []
   })
   return { profile: typeof profile === "string" ? profile : "default", profiles: Object.fromEntries(found) }
 }
@@ -96,7 +100,8 @@ const quoted = (text: string): string => JSON.stringify(text).replaceAll("\u007f
 
 export const writeConfig = ({ profile, profiles }: StoredConfig): void => {
   const tables = Object.entries(profiles).map(
-    ([name, { token, url }]) => `\n[profiles.${quoted(name)}]\nurl = ${quoted(url)}\ntoken = ${quoted(token)}\n`
+    ([name, { http, token, url }]) =>
+      `\n[profiles.${quoted(name)}]\nurl = ${quoted(url)}\ntoken = ${quoted(token)}\n${http ? "http = true\n" : ""}`
   )
   writePrivately(configPath(), `profile = ${quoted(profile)}\n${tables.join("")}`)
 }

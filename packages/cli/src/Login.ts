@@ -13,7 +13,16 @@ import { configPath, readConfig, writeConfig } from "./ConfigFile.ts"
 import { usage } from "./Failure.ts"
 import { call } from "./OperatorClient.ts"
 import { showFields, wantsJson, writeJson } from "./Output.ts"
-import { attempt, currentProfile, DEFAULT_URL, profileName, signedIn, toBaseUrl, variable } from "./Profile.ts"
+import {
+  agreeToHttp,
+  attempt,
+  currentProfile,
+  DEFAULT_URL,
+  profileName,
+  signedIn,
+  toBaseUrl,
+  variable
+} from "./Profile.ts"
 import { canAsk, notice } from "./Terminal.ts"
 
 const urlFlag = Flag.String("url").pipe(
@@ -64,6 +73,7 @@ const login = Command.make("login", { url: urlFlag, tokenFile, browser }, ({ bro
       toBaseUrl(Option.getOrElse(url, () => variable("PIX_URL") ?? config.profiles[name]?.url ?? DEFAULT_URL))
     )
     if (browser && Option.isSome(tokenFile)) return yield* usage("Either --browser or --token-file, not both.")
+    const http = yield* agreeToHttp(base)
     const store = Effect.fnUntraced(function* (token: Redacted.Redacted) {
       if (Redacted.value(token) === "") return yield* usage("The token is empty.")
       const { body } = yield* call({ url: base, token }, "session.retrieve")
@@ -71,7 +81,7 @@ const login = Command.make("login", { url: urlFlag, tokenFile, browser }, ({ bro
       yield* attempt(() =>
         writeConfig({
           profile: Object.keys(config.profiles).length === 0 ? name : config.profile,
-          profiles: { ...config.profiles, [name]: { url: base, token: Redacted.value(token) } }
+          profiles: { ...config.profiles, [name]: { url: base, token: Redacted.value(token), http } }
         })
       )
       notice(`Signed in to ${base} as ${operator.name} (${operator.role}). Profile ${name} is in ${configPath()}.`)

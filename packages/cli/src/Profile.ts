@@ -1,11 +1,13 @@
-/** Which service a command asks, and with which token: flags, environment, configuration file, in this order. CLI-4. */
+/** Which service a command asks, and with which token: flags, environment, configuration file, in this order. CLI-4, CLI-28. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Prompt from "effect/cli/Prompt"
 import { readConfig } from "./ConfigFile.ts"
 import { exitCodes, Failure, usage } from "./Failure.ts"
+import { canAsk } from "./Terminal.ts"
 
 export const DEFAULT_URL = "http://127.0.0.1:3001"
 
@@ -21,6 +23,8 @@ export interface Profile {
   readonly url: string
   readonly token: Redacted.Redacted<string> | undefined
   readonly tokenSource: "PIX_TOKEN" | "profile" | "none"
+  /** True where its user agreed to send the token unencrypted. */
+  readonly http: boolean
 }
 
 /** A variable that is set to something. */
@@ -70,16 +74,32 @@ export const currentProfile = Effect.gen(function* () {
       name,
       url,
       token: token === undefined ? undefined : Redacted.make(token),
+      http: stored?.url === url && stored.http,
       tokenSource: token === undefined ? "none" : fromVariable === undefined ? "profile" : "PIX_TOKEN"
     }
   })
 })
 
 /** The profile of a command that needs a token. */
-export const signedIn = Effect.flatMap(currentProfile, (profile) =>
-  profile.token === undefined
-    ? Effect.fail(
-        new Failure({ message: "Not signed in. Run pix login, or set PIX_TOKEN.", exitCode: exitCodes.denied })
-      )
-    : Effect.succeed({ ...profile, token: profile.token })
-)
+export const signedIn = Effect.gen(function* () {
+  const profile = yield* currentProfile
+  if (profile.token === undefined) {
+    return yield* new Failure({
+      message: "Not signed in. Run pix login, or set PIX_TOKEN.",
+      exitCode: exitCodes.denied
+    })
+  }
+  if (!profile.http) yield* agreeToHttp(profile.url)
+  return { ...profile, token: profile.token }
+})
+
+/** Asks before a token leaves this machine unencrypted. True where it was asked. */
+export const agreeToHttp = Effect.fnUntraced(function* (url: string) {
+  const { hostname, protocol } = new URL(url)
+  const isSafe = protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  if (isSafe || variable("PIX_ALLOW_HTTP") === "1") return false
+  const warning = `${url} is not encrypted: everybody on the way to it can read the token.`
+  if (!canAsk()) return yield* usage(`${warning}\nUse https, or set PIX_ALLOW_HTTP=1 to send it all the same.`)
+  const isYes = yield* Prompt.run(Prompt.Confirm({ message: `${warning} Send it?`, initial: false }))
+  return isYes || (yield* usage("Nothing was sent."))
+})

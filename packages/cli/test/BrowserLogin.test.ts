@@ -1,4 +1,5 @@
 /** `pix login --browser`, with requests as the dashboard's page makes them. */
+import { shortCodeOf } from "@pix-payments/api/operator/Sessions"
 import { assert, layer } from "@effect/vitest"
 import { makeOperator, signIn, withToken } from "@pix-payments/server/test/Operators"
 import { temporaryFolder } from "@pix-payments/server/test/Postgres"
@@ -75,6 +76,7 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
       assert.deepStrictEqual([status, location], [303, `${operatorUrl}/terminal?outcome=done`])
       const { code: exitCode, err, out } = yield* running.ended
       assert.strictEqual(exitCode, 0, err)
+      assert.include(err, `The page shows the code ${shortCodeOf(page.searchParams.get("challenge") ?? "")}. Refuse`)
       assert.include(err, `Signed in to ${operatorUrl} as developer (developer).`)
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       const [token = ""] = /pixop_[\w-]+/.exec(readFileSync(file, "utf8")) ?? []

@@ -177,11 +177,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       const create = ["keys", "create", applicationId, "--name", "shop's", "--scopes", "payout:read,payout:write"]
       const waiting = yield* by(one.token, ...create)
       const command = `pix keys create ${applicationId} --name 'shop'\\''s' --scopes payout:read,payout:write`
-      assert.include(waiting.err, `Then this shows the secret, to you only and once: ${command}\n`)
+      assert.include(waiting.err, `Then this does it, for you only and once: ${command}\n`)
       const { id } = JSON.parse(waiting.out) as { id: string }
       yield* by(other.token, "approvals", "approve", id, "--yes")
       const shown = yield* by(one.token, "approvals", "get", id)
-      assert.strictEqual(shown.err, `Approved. Its requester shows the secret, once, with: ${command}\n`)
+      assert.strictEqual(shown.err, `Approved. Its requester does it, once, with: ${command}\n`)
       assert.isString(JSON.parse((yield* by(one.token, ...create)).out).key)
       assert.strictEqual((yield* by(one.token, "approvals", "get", id)).err, "")
     })

@@ -137,6 +137,34 @@ describe("pix", () => {
   )
 
   test.live(
+    "CLI-28: no token leaves the machine over http without a question",
+    () =>
+      Effect.gen(function* () {
+        const service = yield* replying(() => ({
+          status: 200,
+          headers: json,
+          body: JSON.stringify({ object: "list", data: [], has_more: false })
+        }))
+        // An address of this machine that is not a loopback address.
+        const url = `http://0.0.0.0:${service.port}`
+        const config = yield* temporaryFolder
+        const env = { PIX_URL: url, PIX_TOKEN: "t".repeat(20), XDG_CONFIG_HOME: config }
+        for (const args of [["status"], ["accounts", "list"], ["listen", "--limit", "1"]]) {
+          const { code, err } = yield* pix(args, { env })
+          assert.deepStrictEqual([args, code], [args, 2], err)
+          assert.include(err, `${url} is not encrypted`)
+        }
+        const login = yield* pix(["login", "--url", url], { env: { XDG_CONFIG_HOME: config }, input: env.PIX_TOKEN })
+        assert.strictEqual(login.code, 2, login.err)
+        assert.deepStrictEqual(service.tokens, [])
+        const agreed = yield* pix(["accounts", "list"], { env: { ...env, PIX_ALLOW_HTTP: "1" } })
+        assert.strictEqual(agreed.code, 0, agreed.err)
+        assert.deepStrictEqual(service.tokens, [env.PIX_TOKEN])
+      }).pipe(Effect.scoped),
+    WITHIN_MS
+  )
+
+  test.live(
     "CLI-7: text of others has no characters that command a terminal or turn its text around",
     () =>
       Effect.gen(function* () {

@@ -11,6 +11,8 @@ import * as Schema from "effect/Schema"
  * - `unmatched_dispute`: a dispute of a payment that is not a charge's;
  * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference;
  * - `returned_payout`: the payee's bank sent money of a completed payout back;
+ * - `contradictory_outcome`: the provider completed what the books have as failed, or the other way. Its money is what the
+ *   books have as sent, less what the provider sent;
  * - `unreadable`: an entry of a provider's list whose core cannot be read. It has no amount.
  */
 export const ExceptionKind = Schema.Literals([
@@ -23,10 +25,15 @@ export const ExceptionKind = Schema.Literals([
   "unmatched_dispute",
   "conflicting_settlement",
   "returned_payout",
+  "contradictory_outcome",
   "unreadable"
 ])
 export type ExceptionKind = typeof ExceptionKind.Type
 export const exceptionKinds = ExceptionKind.literals
+
+/** What a provider says of a payout or return, where it contradicts the books. */
+export const ProviderOutcome = Schema.Literals(["completed", "failed"])
+export type ProviderOutcome = typeof ProviderOutcome.Type
 
 export const ExceptionStatus = Schema.Literals(["open", "resolved"])
 export type ExceptionStatus = typeof ExceptionStatus.Type

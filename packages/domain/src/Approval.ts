@@ -19,12 +19,17 @@ export const ApprovalAction = Schema.Literals([
   "key.create",
   "connection.create",
   "connection.update",
+  "connection.register_webhook",
   "account.update",
   "operator.create",
   "operator.update",
   "operator_token.create",
   "installation.update",
-  "exception.accept"
+  "installation.confirm_outward",
+  "exception.accept",
+  "payout.settle",
+  "refund.settle",
+  "exception.settle"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -35,9 +40,10 @@ export interface ActionRules {
   readonly requestedBy: ReadonlyArray<OperatorRole>
   /**
    * `approval`: the action is done in the commit that approves it. `repeat`: it shows a secret, so the requester repeats
-   * the call after the approval, and alone gets the answer (OPR-115).
+   * the call after the approval, and alone gets the answer (OPR-115). `call`: the same, because it calls a provider, and no
+   * transaction is open meanwhile.
    */
-  readonly doneWith: "approval" | "repeat"
+  readonly doneWith: "approval" | "repeat" | "call"
 }
 
 const admins = ["admin"] as const
@@ -48,17 +54,30 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "key.create": { title: "Create an API key", requestedBy: admins, doneWith: "repeat" },
   "connection.create": { title: "Connect a provider", requestedBy: admins, doneWith: "approval" },
   "connection.update": { title: "Change a connection", requestedBy: admins, doneWith: "approval" },
+  "connection.register_webhook": { title: "Register a connection's webhook", requestedBy: admins, doneWith: "call" },
   "account.update": { title: "Change an account", requestedBy: admins, doneWith: "approval" },
   "operator.create": { title: "Add an operator", requestedBy: admins, doneWith: "approval" },
   "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },
   "operator_token.create": { title: "Create a token for an operator", requestedBy: admins, doneWith: "repeat" },
   "installation.update": { title: "Change four eyes", requestedBy: admins, doneWith: "approval" },
+  "installation.confirm_outward": {
+    title: "Let a copied database call banks and receivers",
+    requestedBy: admins,
+    doneWith: "approval"
+  },
   "exception.accept": {
     title: "Accept an exception for another charge or account",
     requestedBy: ["operator", "admin"],
     doneWith: "approval"
-  }
+  },
+  "payout.settle": { title: "Settle a payout by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "refund.settle": { title: "Settle a refund by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" }
 }
+
+/** Whether the requester of an action repeats it once it is approved. */
+export const isRepeated = (action: string): boolean =>
+  Object.entries(approvalActions).some(([name, { doneWith }]) => name === action && doneWith !== "approval")
 
 /** The roles that approve and reject. */
 export const approverRoles: ReadonlyArray<OperatorRole> = ["operator", "admin"]

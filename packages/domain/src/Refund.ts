@@ -1,5 +1,6 @@
 /** A refund: the return of a charge's money, or of a part of it, to its payer. BAL-9, BAL-10. */
 import * as Schema from "effect/Schema"
+import { ProviderOutcome } from "./AcquirerException.ts"
 import { Cents } from "./Cents.ts"
 import { Instant } from "./Instant.ts"
 import { open } from "./OpenEnum.ts"
@@ -29,6 +30,9 @@ export const Refund = Schema.Struct({
   description: Schema.NullOr(Schema.String),
   nature: Schema.NullOr(open(RefundNature)).annotateKey({ description: "`dispute` for the money of a MED." }),
   failure_reason: Schema.NullOr(Schema.String),
+  provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
+    description: "What the provider says, where it contradicts the books."
+  }),
   created_at: Instant,
   completed_at: Schema.NullOr(Instant)
 }).annotate({ identifier: "Refund" })

@@ -17,6 +17,8 @@ import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.t
 import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
+import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
+import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ReturnedPayouts } from "./payments/exceptions/ReturnedPayouts.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
@@ -57,6 +59,7 @@ import { Callbacks } from "./reports/Callbacks.ts"
 import { Reports } from "./reports/Reports.ts"
 import { UnreadableEntries } from "./payments/exceptions/UnreadableEntries.ts"
 import { Ownership } from "./reports/Ownership.ts"
+import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
@@ -65,7 +68,8 @@ import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
-import * as Outward from "./base/Outward.ts"
+import { onceOutward } from "./base/Outward.ts"
+import * as OutwardGate from "./operators/OutwardGate.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -114,7 +118,7 @@ const foundation = Layer.mergeAll(
   Metrics.layer,
   PublicAddress.layer,
   PausedDeliveries.PausedDeliveries.layer
-).pipe(Layer.provideMerge(Outward.layer), Layer.provideMerge(Database.layer))
+).pipe(Layer.provideMerge(OutwardGate.layer), Layer.provideMerge(Database.layer))
 
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
@@ -170,6 +174,7 @@ export const deciders = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
+      HandSettlements.layer,
       RefundOrders.layer,
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
@@ -181,9 +186,10 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
   Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
-  Layer.provideMerge(Layer.merge(ExceptionReturns.layer, ExceptionDisputes.layer)),
+  Layer.provideMerge(ExceptionReturns.layer),
+  Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(ExceptionDisputes.layer),
   Layer.provideMerge(AcceptedMoney.layer),
-  Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       Cancellations.layer,
@@ -194,7 +200,7 @@ export const deciders = Layer.mergeAll(
       Disputes.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
+  Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 
@@ -215,6 +221,14 @@ export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
       CallbackConnections.layer
     )
   )
+)
+
+/** What `reconcile` needs: no listener and no loop. */
+export const reconciler = Reconciliation.layer.pipe(
+  Layer.provideMerge(inbound),
+  Layer.provideMerge(deciders),
+  Layer.provideMerge(acquirer),
+  Layer.provideMerge(storesLayer)
 )
 
 const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
@@ -289,9 +303,7 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      Outward.onceOutward(
-        Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer)))
-      )
+      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
     )
   ),
   Layer.provideMerge(services)

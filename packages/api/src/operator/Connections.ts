@@ -216,7 +216,7 @@ export class ConnectionActionsGroup extends HttpApiGroup.make("connectionActions
     HttpApiEndpoint.post("registerWebhook", "/:id/register-webhook", {
       params: byId,
       payload: RegisterWebhook,
-      success: ConnectionCheck,
+      success: [ConnectionCheck, waiting],
       error: [NotFound, InvalidState, ValidationError]
     })
       .annotate(Access, admins)

@@ -35,7 +35,9 @@ const filters = {
   ),
   after: Schema.optionalKey(
     Schema.String.check(
-      Schema.isPattern(/^(?:oldest|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\.\d{1,3})$/)
+      Schema.isPattern(
+        /^(?:oldest|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\.\d{1,3}|position\.[\w-]{1,400})$/
+      )
     ).annotate({
       description:
         "Continues after this event; `oldest` begins with the first event that is kept. When absent, the events from now on."
@@ -65,7 +67,8 @@ export const EventPage = Schema.Struct({
   data: Schema.Array(StreamedEvent),
   has_more: Schema.Boolean.annotate({ description: "True while there may be more events to read at once." }),
   next_after: Schema.String.annotate({
-    description: "The `after` of the next page, also where this one is empty."
+    description:
+      "The `after` of the next page, also where this one is empty. Opaque where an operator is limited to accounts and other events follow."
   })
 }).annotate({ identifier: "EventPage" })
 export type EventPage = typeof EventPage.Type

@@ -1,5 +1,10 @@
 /** Money, and claims on money, that fit no charge, and how operators resolve them: OPR-80 to OPR-89. */
-import { ExceptionAction, ExceptionKind, ExceptionStatus } from "@pix-payments/domain/AcquirerException"
+import {
+  ExceptionAction,
+  ExceptionKind,
+  ExceptionStatus,
+  ProviderOutcome
+} from "@pix-payments/domain/AcquirerException"
 import { Cents } from "@pix-payments/domain/Cents"
 import { amountFrom } from "@pix-payments/domain/Charge"
 import { Instant } from "@pix-payments/domain/Instant"
@@ -24,6 +29,7 @@ import {
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -36,7 +42,8 @@ export const AcquirerException = Schema.Struct({
   amount: Cents.annotate({ description: "Cents that arrived, were returned or are disputed." }),
   expected_amount: Schema.NullOr(Cents).annotateKey({ description: "Cents that the charge asks for." }),
   unallocated: Schema.Int.annotate({
-    description: "Cents of it in the connection's `unallocated`. Below zero for a return of money that is not there."
+    description:
+      "Cents of it in the connection's `unallocated`. Below zero for a return of money that is not there, and where the bank sent what the books have as failed."
   }),
   currency: Schema.Literal("BRL"),
   end_to_end_id: Schema.NullOr(Schema.String),
@@ -57,13 +64,21 @@ export const AcquirerException = Schema.Struct({
   occurred_at: Instant,
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
-  payout_id: Schema.NullOr(Id).annotateKey({ description: "The payout that came back." }),
+  payout_id: Schema.NullOr(Id).annotateKey({
+    description: "The payout that came back, or whose outcome it contradicts."
+  }),
+  refund_id: Schema.NullOr(Id).annotateKey({
+    description: "The refund whose outcome it contradicts, or the order of an exception's return."
+  }),
+  provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
+    description: "Of a `contradictory_outcome`: what the provider says."
+  }),
   action: Schema.NullOr(open(ExceptionAction)).annotateKey({
     description: "How it was resolved. `return` of an open exception: the provider is asked."
   }),
   reason: Schema.NullOr(Schema.String),
   failure_reason: Schema.NullOr(Schema.String).annotateKey({
-    description: "Why the last return failed, or why it cannot be read."
+    description: "Why the last return failed, why it cannot be read, or why the provider says that it failed."
   }),
   resolved_by: Schema.NullOr(Schema.String).annotateKey({
     description: "An operator, `rule`, `provider` (it returned the money) or `payment` (it arrived after its return)."
@@ -136,7 +151,7 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
       .annotate(
         OpenApi.Description,
-        "`accept` credits the account's `available`; for another charge or account than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
+        "`accept` credits the account's `available`, or debits it where `unallocated` is below zero; for another charge or account than the payment names, with four eyes, once another operator has approved it: 202. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
       ),
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
@@ -150,7 +165,17 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       .annotate(
         OpenApi.Description,
         "Returns money that an account accepted to its payer, from that account. The exception stays `resolved`; where the return fails, the money is back and `failure_reason` says why."
-      )
+      ),
+    HttpApiEndpoint.post("settle", "/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettleReturn,
+      success: [AcquirerException, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle an exception's return whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1/exceptions")
   .middleware(OperatorAuthentication)

@@ -7,7 +7,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { ValidationError } from "../WireErrors.ts"
+import { InvalidState, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { waiting } from "./Approvals.ts"
@@ -24,9 +24,12 @@ export const Installation = Schema.Struct({
     description: "Whether a second operator approves. `auto`: on for good once two active operators could approve."
   }),
   four_eyes_on: Schema.Boolean.annotateKey({ description: "Whether a second operator has to approve now." }),
-  outward: open(Schema.Literals(["on", "off"])).annotate({
+  outward: open(Schema.Literals(["on", "off", "unconfirmed"])).annotate({
     description:
-      "`off` (`OUTWARD=off`): this server calls nobody, and answers callbacks and creations of `/v1` with 503."
+      "`off` (`OUTWARD=off`), `unconfirmed` (the database is a copy): this server calls nobody, and answers callbacks and creations of `/v1` with 503."
+  }),
+  system_identifier_changed: Schema.Boolean.annotateKey({
+    description: "True where the database is in another cluster than the one that was confirmed last."
   })
 }).annotate({ identifier: "Installation" })
 export type Installation = typeof Installation.Type
@@ -57,6 +60,16 @@ export class InstallationGroup extends HttpApiGroup.make("installation")
       .annotate(
         OpenApi.Description,
         "A brake takes effect with the next statement of every server process. What the acquirer already has is followed to its end."
+      ),
+    HttpApiEndpoint.post("confirmOutward", "/confirm-outward", {
+      success: [Installation, waiting],
+      error: InvalidState
+    })
+      .annotate(Access, { roles: ["admin"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Confirm that a copied database calls others")
+      .annotate(
+        OpenApi.Description,
+        "After a copy or restore into another database cluster. Every server process begins to order, submit, sweep and deliver within seconds."
       )
   )
   .prefix("/operator/v1/installation")

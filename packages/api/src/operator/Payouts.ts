@@ -1,4 +1,5 @@
 /** Payouts of every account and origin, and decisions about them: OPR-23 to OPR-25. */
+import { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import {
@@ -35,6 +36,7 @@ import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettlePayout } from "./Settlements.ts"
 import { OperatorRecipient } from "./Recipient.ts"
 
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
@@ -47,7 +49,10 @@ export const OperatorPayout = Schema.Struct({
   account_id: Id,
   application_id: Schema.NullOr(Id).annotateKey({ description: "Null if an operator requested the payout." }),
   origin: open(PayoutOrigin),
-  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout with the same recipient and amount." })
+  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout with the same recipient and amount." }),
+  provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
+    description: "What the provider says, where it contradicts `status`."
+  })
 }).annotate({ identifier: "OperatorPayout" })
 export type OperatorPayout = typeof OperatorPayout.Type
 
@@ -157,7 +162,17 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Cancel a pending payout")
-      .annotate(OpenApi.Description, "Amount and fee return to the balance.")
+      .annotate(OpenApi.Description, "Amount and fee return to the balance."),
+    HttpApiEndpoint.post("settle", "/payouts/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettlePayout,
+      success: [OperatorPayout, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle a payout whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
   )
   .prefix("/operator/v1")
   .middleware(OperatorAuthentication)

@@ -6,9 +6,12 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { NotFound, ValidationError } from "../WireErrors.ts"
+import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, idFilter } from "./Fields.ts"
+import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 
 export const refundsQuery = { ...listQuery, charge_id: idFilter, status: Schema.optionalKey(RefundStatus) }
 
@@ -28,3 +31,20 @@ export class RefundsGroup extends HttpApiGroup.make("refunds")
     OpenApi.Description,
     "Money of charges that goes back to the payer: ordered by an operator, or reported by the provider."
   ) {}
+
+export class RefundActionsGroup extends HttpApiGroup.make("refundActions")
+  .add(
+    HttpApiEndpoint.post("settle", "/:id/settle", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: SettleReturn,
+      success: [Refund, waiting],
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Settle a refund whose outcome the provider does not say")
+      .annotate(OpenApi.Description, SETTLE_DESCRIPTION)
+  )
+  .prefix("/operator/v1/refunds")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -80,6 +80,12 @@ export type SignInCode = typeof SignInCode.Type
 /** 32 bytes in base64url. */
 const base64url256 = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{43}$/))
 
+/** What a person compares before a sign-in of the command line: the command and the page show the same for a challenge. */
+export const shortCodeOf = (challenge: string): string => {
+  const code = challenge.replace(/[-_]/g, "0").toUpperCase()
+  return `${code.slice(0, 4)}-${code.slice(4, 8)}`
+}
+
 /** The body of `POST /session/code`. */
 export const CreateSignInCode = Schema.Struct({
   challenge: base64url256.annotateKey({ description: "The SHA-256 of the verifier, in base64url without padding." }),

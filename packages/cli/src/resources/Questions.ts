@@ -70,6 +70,11 @@ const accountNamed = (service: Service, id: string): Effect.Effect<string> =>
 export const failedDeliveries = ({ count, has_more }: Resent): string =>
   `${has_more ? "at least " : ""}${count} failed ${count === 1 ? "delivery" : "deliveries"}`
 
+const settled =
+  (what: string): Question =>
+  ({ id, payload }) =>
+    Effect.succeed(`Settle ${what} ${id} as ${printable(String(payload["outcome"]))}, without the bank's answer?`)
+
 /** The operations that ask, and what. */
 const questions: Readonly<Record<string, Question>> = {
   "payoutActions.create": ({ id, payload, service }) =>
@@ -119,6 +124,9 @@ const questions: Readonly<Record<string, Question>> = {
       action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
     )
   },
+  "payoutActions.settle": settled("payout"),
+  "refundActions.settle": settled("refund"),
+  "exceptionActions.settle": settled("the return of exception"),
   "exceptionActions.refund": (asked) =>
     Effect.gen(function* () {
       const { amount: part = null } = asked.payload

@@ -4,7 +4,7 @@
  * Guarantee: names, flags and help are the declaration's. What is particular to a command is in the tables of this folder.
  */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
-import { approvalActions } from "@pix-payments/domain/Approval"
+import { isRepeated } from "@pix-payments/domain/Approval"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -162,35 +162,39 @@ const isNegative = (body: Row): boolean =>
   (body["object"] === "ledger_verification" && body["consistent"] === false) ||
   (body["object"] === "connection_check" && body["ok"] === false)
 
-/** Whether its requester makes it once it is approved, and gets a secret. */
-const isRepeated = ({ action }: Approval): boolean =>
-  Object.entries(approvalActions).some(([name, of]) => name === action && of.doneWith === "repeat")
-
 /** Says what an action waits for, and what comes after it. */
 const showWaiting = (approval: Approval): void => {
   const { expires_at, id } = approval
   notice(`Nothing is done yet. Another operator has until ${expires_at} to approve it: pix approvals approve ${id}`)
-  if (isRepeated(approval)) notice(`Then this shows the secret, to you only and once: ${repetitionOf(approval)}`)
+  if (isRepeated(approval.action)) notice(`Then this does it, for you only and once: ${repetitionOf(approval)}`)
 }
 
-/** Says how the requester of an approved key or token gets it. */
+/** Says what the requester of an approved key, token or webhook does. */
 const showApproved = (approval: Approval): void => {
-  if (!isRepeated(approval) || approval.status !== "approved" || approval.done_at !== null) return
-  notice(`Approved. Its requester shows the secret, once, with: ${repetitionOf(approval)}`)
+  if (!isRepeated(approval.action) || approval.status !== "approved" || approval.done_at !== null) return
+  notice(`Approved. Its requester does it, once, with: ${repetitionOf(approval)}`)
+}
+
+/** The commands of actions that are repeated. */
+const repeatedWith: Readonly<Record<string, string>> = {
+  "key.create": "keys create",
+  "operator_token.create": "tokens create",
+  "connection.register_webhook": "connections register-webhook"
 }
 
 /** The command that asks for the same again. */
 const repetitionOf = ({ action, request, resource }: Approval): string => {
-  const flags = Object.entries(request).flatMap(([name, value]) =>
-    value === null
-      ? []
-      : [`--${name.replaceAll("_", "-")} ${quoted(Array.isArray(value) ? value.join(",") : String(value))}`]
-  )
-  return `pix ${action === "key.create" ? "keys" : "tokens"} create ${resource?.id ?? ""} ${flags.join(" ")}`
+  const flags = Object.entries(request).flatMap(([field, value]) => {
+    const name = field.replaceAll("_", "-")
+    if (value === null) return []
+    if (typeof value === "boolean") return [value ? `--${name}` : `--no-${name}`]
+    return [`--${name} ${quoted(Array.isArray(value) ? value.join(",") : String(value))}`]
+  })
+  return ["pix", repeatedWith[action] ?? action, resource?.id ?? "", ...flags].join(" ")
 }
 
 /** A word of a shell. */
-const quoted = (word: string): string => (/^[\w.,:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+const quoted = (word: string): string => (/^[\w.,:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 /** Shows an answer, and sets the exit code of a negative one. */
 const showAnswer = ({ body, status, text }: Answer, json: boolean): void => {

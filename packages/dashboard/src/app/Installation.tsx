@@ -37,6 +37,7 @@ export const BrakeBanner = () => {
 
 const stoppedOf = (value: Installation, text: ReturnType<typeof bannerWords>): string | undefined => {
   if (value.outward === "off") return text.off
+  if (value.outward === "unconfirmed") return text.unconfirmed
   if (value.payouts_paused && value.charges_paused) return text.both
   if (value.payouts_paused) return text.payouts
   return value.charges_paused ? text.charges : undefined
@@ -48,6 +49,7 @@ const bannerWords = inBoth({
     charges: "Charges are stopped: none can be created.",
     both: "Payouts and charges are stopped: nothing is sent, and no charge can be created.",
     off: "This server calls nobody (OUTWARD=off): nothing is sent, swept or delivered.",
+    unconfirmed: "This database is a copy: nothing is sent, swept or delivered until an operator confirms it.",
     settings: "Settings"
   },
   pt: {
@@ -55,6 +57,8 @@ const bannerWords = inBoth({
     charges: "As cobranças estão paradas: nenhuma pode ser criada.",
     both: "Pagamentos e cobranças estão parados: nada é enviado, e nenhuma cobrança pode ser criada.",
     off: "Este servidor não chama ninguém (OUTWARD=off): nada é enviado, consultado ou entregue.",
+    unconfirmed:
+      "Este banco de dados é uma cópia: nada é enviado, consultado ou entregue até que um operador confirme.",
     settings: "Configurações"
   }
 })

@@ -80,7 +80,7 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
   const text = approvalWords()
   const [first] = approvals
   if (approvals.length === 1 && first !== undefined) return <Sheet of={first} />
-  const sent = approvals.flatMap(({ summary }) => (summary.destination === null ? [] : (summary.amount ?? [])))
+  const sent = approvals.flatMap(({ action, summary }) => (sending.has(action) ? (summary.amount ?? []) : []))
   const balances = balancesAfter(approvals)
   return (
     <div class="sheet">
@@ -119,6 +119,9 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
     </div>
   )
 }
+
+/** The actions that send money. */
+const sending: ReadonlySet<string> = new Set(["payout.release", "payout.create"])
 
 /** The balance of each account after all of the requests. */
 const balancesAfter = (approvals: ReadonlyArray<Approval>) => {

@@ -15,7 +15,7 @@ import { may, session } from "../app/Session.ts"
 import { hasShortcuts } from "../app/Shortcuts.ts"
 import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
-import { isToBeShown, ShowSecret } from "../parts/ApprovedSecret.tsx"
+import { isToBeRepeated, ShowSecret } from "../parts/ApprovedSecret.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { List } from "../parts/List.tsx"
 import { Secret } from "../parts/Secret.tsx"
@@ -233,15 +233,19 @@ const Decision = ({
       <>
         <State of={approval.status} name={approvalStateName(approval.status)} />
         {isOwn && approval.status === "pending" && <div class="quiet">{text.own}</div>}
-        {isToBeShown(approval) && (
+        {isToBeRepeated(approval) && (
           <div>
-            <ShowSecret
-              of={approval}
-              onDone={(shown) => {
-                secret.value = shown
-                onDone()
-              }}
-            />
+            {approval.action === "connection.register_webhook" ? (
+              <a href={`/connections/${approval.resource?.id}`}>{text.register}</a>
+            ) : (
+              <ShowSecret
+                of={approval}
+                onDone={(shown) => {
+                  secret.value = shown
+                  onDone()
+                }}
+              />
+            )}
           </div>
         )}
       </>

@@ -1,9 +1,11 @@
 /** A connection: its state, and what keeps it working. */
 import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
 import { useSignal } from "@preact/signals"
+import { legible } from "@pix-payments/domain/Text"
 import { call } from "../app/Client.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
+import { useApproved } from "../parts/ApprovedSecret.tsx"
 import { Brakes } from "../parts/Brakes.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
@@ -133,6 +135,7 @@ const Actions = ({
   const text = connectionWords()
   const params = { id: connection.id }
   const { paused } = connection
+  const { approved, reload: reloadApproved } = useApproved(connection.id)
   return (
     <>
       <Action
@@ -153,6 +156,19 @@ const Actions = ({
         }
         onDone={onCheck}
       />
+      {approved.map(({ id, request }) => (
+        <Action
+          key={id}
+          label={text.registerApproved}
+          tone="first"
+          question={<bdi>{legible(String(request["url"]))}</bdi>}
+          run={() => call((api) => api.connectionActions.registerWebhook({ params, payload: request as never }))}
+          onDone={(found) => {
+            reloadApproved()
+            onCheck(found)
+          }}
+        />
+      ))}
       <Action
         label={paused ? text.resume : text.pause}
         tone={paused ? undefined : "bad"}

@@ -35,14 +35,25 @@ export const Settings = () => {
               title={text.installation}
               note={
                 may("admin") && (
-                  <Action
-                    label={text.rename}
-                    isSmall
-                    question={text.askRename}
-                    fields={[{ name: "name", label: fields.name, hint: form.name }]}
-                    run={({ name }) => call((api) => api.installation.update({ payload: { name: String(name) } }))}
-                    onDone={done}
-                  />
+                  <>
+                    {installation.system_identifier_changed && (
+                      <Action
+                        label={text.confirmOutward}
+                        isSmall
+                        question={text.askConfirmOutward}
+                        run={() => call((api) => api.installation.confirmOutward({}))}
+                        onDone={done}
+                      />
+                    )}
+                    <Action
+                      label={text.rename}
+                      isSmall
+                      question={text.askRename}
+                      fields={[{ name: "name", label: fields.name, hint: form.name }]}
+                      run={({ name }) => call((api) => api.installation.update({ payload: { name: String(name) } }))}
+                      onDone={done}
+                    />
+                  </>
                 )
               }
             >
@@ -82,6 +93,9 @@ const settingsWords = inBoth({
     installation: "Installation",
     everyAccount: "every account",
     rename: "Rename",
+    confirmOutward: "This database calls others",
+    askConfirmOutward:
+      "This database is a copy, or was restored. After the confirmation it orders, submits, sweeps and delivers. Make sure that no other server works with the same banks.",
     askRename: "The name tells this installation from others.",
     fourEyes: "Four eyes",
     browser: "This browser",
@@ -95,6 +109,9 @@ const settingsWords = inBoth({
     installation: "Instalação",
     everyAccount: "todas as contas",
     rename: "Renomear",
+    confirmOutward: "Este banco de dados chama outros",
+    askConfirmOutward:
+      "Este banco de dados é uma cópia ou foi restaurado. Após a confirmação ele ordena, envia, consulta e entrega. Verifique que nenhum outro servidor trabalha com os mesmos bancos.",
     askRename: "O nome distingue esta instalação de outras.",
     fourEyes: "Dupla aprovação",
     browser: "Este navegador",

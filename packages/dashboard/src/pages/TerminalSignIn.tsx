@@ -4,6 +4,8 @@
  * Guarantees: nothing is created before the confirmation. The browser takes a code to a port of this machine only, and no
  * token. The code is of use to the command that has its verifier, once.
  */
+import { shortCodeOf } from "@pix-payments/api/operator/Sessions"
+import { legible } from "@pix-payments/domain/Text"
 import { useSignal } from "@preact/signals"
 import { call, type Problem as Failed } from "../app/Client.ts"
 import { query } from "../app/Router.ts"
@@ -16,7 +18,7 @@ const text = inBoth({
     title: "Sign in pix",
     ask: (machine: string, operator: string) =>
       `The command line on ${machine} gets a personal token of ${operator}. It ends after 90 days, and can be revoked before.`,
-    careful: "Confirm only if you ran pix login --browser just now, on this machine.",
+    careful: (code: string) => `Confirm only if the terminal shows this code: ${code}`,
     confirm: "Sign in",
     refuse: "Refuse",
     done: "The command line is signed in. You can close this page.",
@@ -29,7 +31,7 @@ const text = inBoth({
     title: "Entrar no pix",
     ask: (machine: string, operator: string) =>
       `A linha de comando em ${machine} recebe um token pessoal de ${operator}. Ele vale 90 dias e pode ser revogado antes.`,
-    careful: "Confirme só se você executou pix login --browser agora, nesta máquina.",
+    careful: (code: string) => `Confirme só se o terminal mostra este código: ${code}`,
     confirm: "Entrar",
     refuse: "Recusar",
     done: "A linha de comando entrou. Você pode fechar esta página.",
@@ -83,8 +85,8 @@ export const TerminalSignIn = () => {
         ) : (
           <Confirmation
             asked={asked}
-            question={ask(asked.machine, operator.name)}
-            careful={careful}
+            question={ask(legible(asked.machine), legible(operator.name))}
+            careful={careful(shortCodeOf(asked.challenge))}
             labels={{ confirm, refuse }}
           />
         )}

@@ -12,6 +12,7 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unmatched_dispute: "dispute without a payment",
   conflicting_settlement: "same payment, another amount",
   returned_payout: "payout sent back",
+  contradictory_outcome: "the bank says otherwise",
   unreadable: "cannot be read"
 }
 
@@ -25,6 +26,7 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unmatched_dispute: "contestação sem pagamento",
   conflicting_settlement: "mesmo pagamento, outro valor",
   returned_payout: "transferência devolvida",
+  contradictory_outcome: "o banco diz outra coisa",
   unreadable: "não pôde ser lida"
 }
 

@@ -4,7 +4,7 @@
  * Guarantee: it asks for what was approved, so that nothing else is made.
  */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
-import { approvalActions } from "@pix-payments/domain/Approval"
+import { isRepeated } from "@pix-payments/domain/Approval"
 import { legible } from "@pix-payments/domain/Text"
 import type * as Effect from "effect/Effect"
 import { call, type Outcome } from "../app/Client.ts"
@@ -33,7 +33,18 @@ export const ShowSecret = ({ of: approval, onDone }: Props) => {
   )
 }
 
-/** Those of the operator for a resource that wait to be shown, on its page. */
+/** What is approved of a resource for the operator of this page, who is to repeat it. */
+export const useApproved = (resourceId: string) => {
+  const { reload, value } = useLoaded(
+    `approved ${resourceId}`,
+    (signal) => call((api) => api.approvals.list({ query: { status: "approved", limit: 100 } }), signal),
+    { every: 10 }
+  )
+  const own = value?.data.filter((approval) => approval.resource?.id === resourceId && isToBeRepeated(approval))
+  return { approved: own ?? [], reload }
+}
+
+/** The keys or tokens of a resource that wait to be shown, on its page. */
 export const ApprovedSecrets = ({
   onDone,
   resourceId
@@ -41,15 +52,10 @@ export const ApprovedSecrets = ({
   readonly resourceId: string
   readonly onDone: Props["onDone"]
 }) => {
-  const { reload, value } = useLoaded(
-    `approved ${resourceId}`,
-    (signal) => call((api) => api.approvals.list({ query: { status: "approved", limit: 100 } }), signal),
-    { every: 10 }
-  )
-  const own = value?.data.filter((approval) => approval.resource?.id === resourceId && isToBeShown(approval)) ?? []
+  const { approved, reload } = useApproved(resourceId)
   return (
     <>
-      {own.map((approval) => (
+      {approved.map((approval) => (
         <section class="card pad head" role="status" key={approval.id}>
           <b>
             <bdi>{legible(String(approval.request["name"]))}</bdi>
@@ -69,10 +75,10 @@ export const ApprovedSecrets = ({
 }
 
 /** Whether it is approved, and the operator of this page asked for it. */
-export const isToBeShown = ({ action, done_at, requested_by, status }: Approval): boolean =>
+export const isToBeRepeated = ({ action, done_at, requested_by, status }: Approval): boolean =>
   status === "approved" &&
   done_at === null &&
-  Object.entries(approvalActions).some(([name, of]) => name === action && of.doneWith === "repeat") &&
+  isRepeated(action) &&
   requested_by.id === session.state.value?.operator.id
 
 /** Asks for what was approved. The answer is another request where that one has expired meanwhile. */

@@ -166,7 +166,7 @@ const make = (settings: OidcSettings, secrets: Secrets["Service"]): IdentityProv
       return {
         issuer,
         subject: idToken.sub,
-        email: source["email_verified"] === true ? String(source["email"]) : undefined,
+        email: source["email_verified"] === true && typeof source["email"] === "string" ? source["email"] : undefined,
         roles: claim === undefined ? undefined : rolesOf(claims[claim]),
         state: opened.state
       }

@@ -3,7 +3,7 @@
  *
  * Guarantee: a change and its entry in the audit log are one commit, and the entry has the values that it replaced.
  *
- * Rules: OPR-120.
+ * Rules: OPR-120, OPR-223.
  */
 import type { FourEyes } from "@pix-payments/domain/Installation"
 import * as Context from "effect/Context"
@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { ApprovalRequired, Authority, isAuthorized, isAutomaticallyOn, isFourEyesOn } from "./approvals/Authority.ts"
+import { InvalidStateError } from "../base/Errors.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
@@ -22,9 +23,17 @@ export interface InstallationSettings {
   readonly four_eyes: FourEyes
   /** Whether four eyes is on now. */
   readonly four_eyes_on: boolean
+  /** Whether the database is in another cluster than the one that was confirmed last. */
+  readonly system_identifier_changed: boolean
 }
 
-export type InstallationChanges = Partial<Omit<InstallationSettings, "four_eyes_on">>
+export type InstallationChanges = Partial<Omit<InstallationSettings, "four_eyes_on" | "system_identifier_changed">>
+
+/** The identifier of the cluster that the database is in, in SQL. */
+export const clusterIdentifier = "(SELECT c.system_identifier::text FROM pg_control_system() c)"
+
+/** Whether it is another one than that of `installation_settings`. */
+export const isAnotherCluster = `(system_identifier <> ${clusterIdentifier}) IS TRUE`
 
 export class Installation extends Context.Service<
   Installation,
@@ -38,6 +47,10 @@ export class Installation extends Context.Service<
       changes: InstallationChanges,
       audited: (before: InstallationSettings) => Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<InstallationSettings, ApprovalRequired | Unavailable, R>
+    /** Confirms that this database calls others. It needs the `Authority` around it. `audited` runs in its transaction. */
+    readonly confirmOutward: <R>(
+      audited: Effect.Effect<void, SqlError, R>
+    ) => Effect.Effect<InstallationSettings, ApprovalRequired | InvalidStateError | Unavailable, R>
   }
 >()("@pix-payments/server/Installation") {
   static readonly layer = Layer.effect(
@@ -67,12 +80,25 @@ export class Installation extends Context.Service<
             if (changed.length === 0) return yield* new ApprovalRequired()
             yield* audited(before)
             return yield* read("")
+          }).pipe(sql.withTransaction, runToCompletion(sql)),
+        confirmOutward: (audited) =>
+          Effect.gen(function* () {
+            const { system_identifier_changed: isChanged } = yield* read("FOR UPDATE")
+            if (!isChanged) return yield* new InvalidStateError({ status: "confirmed" })
+            const authority = yield* Authority
+            const confirmed =
+              yield* sql`UPDATE installation_settings SET system_identifier = ${sql.literal(clusterIdentifier)}
+              WHERE id AND ${isAuthorized(sql, authority, "installation.confirm_outward", "NULL::uuid")} RETURNING id`
+            if (confirmed.length === 0) return yield* new ApprovalRequired()
+            yield* audited
+            return yield* read("")
           }).pipe(sql.withTransaction, runToCompletion(sql))
       })
     })
   )
 }
 
-const columns = `name, payouts_paused, charges_paused, four_eyes, ${isFourEyesOn} AS four_eyes_on`
+const columns = `name, payouts_paused, charges_paused, four_eyes, ${isFourEyesOn} AS four_eyes_on,
+  ${isAnotherCluster} AS system_identifier_changed`
 
 const missing = Effect.die(new Error("installation_settings has no row"))

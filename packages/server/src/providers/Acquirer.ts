@@ -92,16 +92,25 @@ export interface ReturnOrder {
 }
 
 /** The final outcome of a return at the provider. */
-export type ReturnOutcome = { readonly _tag: "Completed" } | { readonly _tag: "Failed"; readonly reason: string }
+export type ReturnOutcome =
+  /** `returnId`: the provider's id of it, where it is known. */
+  | { readonly _tag: "Completed"; readonly returnId?: string | undefined }
+  | { readonly _tag: "Failed"; readonly reason: string }
 
 /** The progress of a return at the provider. */
 export type Progress = { readonly _tag: "Accepted" } | ReturnOutcome
 
-export interface PayoutOrder {
+/** What a payout is asked about by. */
+export interface PayoutQuestion {
   /** The provider's idempotency key (PAY-6): the same for a payout that is created again with its key after a restore. */
   readonly id: string
   /** Cents. */
   readonly amount: number
+  /** What the provider named this payout before, if it does that. */
+  readonly reference: string | null
+}
+
+export interface PayoutOrder extends PayoutQuestion {
   readonly method: PayoutMethod
   /** Null for a TED. */
   readonly pixKeyType: PixKeyType | null
@@ -111,8 +120,6 @@ export interface PayoutOrder {
   readonly recipientName: string | null
   readonly recipientDocument: string | null
   readonly description: string | null
-  /** What the provider named this payout before, if it does that. */
-  readonly reference: string | null
   /** Stores such a name. The provider is asked to move money only afterwards. */
   readonly keepReference: (reference: string) => Effect.Effect<void, AcquirerUnclear>
 }
@@ -208,7 +215,7 @@ export interface Provider {
     /** Accepts a payout, or finds the one that it accepted under this id before. */
     readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
     /** The progress of a payout that was sent. */
-    readonly outcome: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+    readonly outcome: (payout: PayoutQuestion) => Effect.Effect<PayoutProgress, AcquirerUnclear>
     readonly list?: (range: Range) => Effect.Effect<Paged<SentPayout>, AcquirerUnclear>
   }
   readonly disputes?: {

@@ -5,8 +5,11 @@
  * - two notifications of one fact have the same key, whichever way and however often they arrive. A payment with an end-to-end
  *   id has none unless the acquirer gives it an id: its settlement is unique (`payments/charges/Settlements.ts`);
  * - the key is the acquirer's id of the fact, or the id of the resource where that can happen only once. It is unique within a
- *   connection.
+ *   connection;
+ * - outcomes of payouts and of returns that the service ordered have none: a provider may change what it says, and the state of
+ *   what they are of knows a copy.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Schema from "effect/Schema"
 
 const Fact = {
@@ -88,8 +91,16 @@ export const subjectOf = (notification: AcquirerNotification): string => {
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
-/** The key of a notification; none where nothing in it can identify a duplicate, or its settlement does. */
-export const keyOf = (notification: AcquirerNotification): string | undefined => {
+/** The key of a notification; none where nothing in it can identify a duplicate, or what it is of does. */
+export const keyOf = (notification: AcquirerNotification): string | undefined =>
+  isOutcome(notification) ? undefined : factOf(notification)
+
+/** An acquirer that names the fact reports it once under this name. */
+const isOutcome = (notification: AcquirerNotification): boolean =>
+  "orderId" in notification || ("payoutId" in notification && notification.externalId === undefined)
+
+/** The fact of a notification, within all connections. */
+const factOf = (notification: AcquirerNotification): string | undefined => {
   const key = keyWithinConnection(notification)
   const { connectionId } = notification
   return key === undefined || connectionId === undefined ? key : `${connectionId}/${key}`
@@ -103,18 +114,13 @@ export const recordKeyOf = (notification: AcquirerNotification): string | undefi
   const key =
     notification._tag === "charge.paid" && notification.endToEndId !== undefined
       ? `paid:${notification.endToEndId}:${notification.amount ?? ""}`
-      : keyOf(notification)
+      : factOf(notification)
   return key === undefined ? undefined : `seen:${notification.connectionId ?? "simulator"}/${key}`
 }
 
 /** True where a notification that had no effect never has one: what it reports is known, and was final. */
 export const isFinal = ({ _tag }: AcquirerNotification): boolean =>
-  _tag === "charge.paid" ||
-  _tag === "charge.refunded" ||
-  _tag === "charge.returned" ||
-  _tag === "return.completed" ||
-  _tag === "return.failed" ||
-  _tag === "med.won"
+  _tag === "charge.paid" || _tag === "charge.refunded" || _tag === "charge.returned" || _tag === "med.won"
 
 const keyWithinConnection = (notification: AcquirerNotification): string | undefined => {
   const { externalId } = notification
@@ -131,7 +137,6 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
     }
     case "return.completed":
       return returnKey(notification.orderId)
-    // A provider that reports a failure first, and completes the return all the same, is heard.
     case "return.failed":
       return `return:${notification.orderId}:failed`
     case "med.opened": {
@@ -155,3 +160,14 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
 
 /** The key of a completed return, by the acquirer's id or by that of our order. */
 export const returnKey = (id: string): string => `return:${id}:returned`
+
+/** The completed return of an order, as one that the acquirer made by itself: once the order is completed, it is a copy. */
+export const copyOfReturn = (
+  orderId: string,
+  connectionId: string | null
+): Extract<AcquirerNotification, { readonly _tag: "charge.refunded" }> => ({
+  _tag: "charge.refunded",
+  txid: "",
+  externalId: orderId,
+  ...(connectionId === null || connectionId === SIMULATOR_CONNECTION ? {} : { connectionId })
+})

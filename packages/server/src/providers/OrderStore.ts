@@ -23,7 +23,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import { type Capacity, capacityPart } from "./Bulkheads.ts"
 import { backOffMs, backOffMsSql } from "./Retries.ts"
 
-const orderTable = table({
+const orderColumns = {
   id: uuid(),
   kind: text<"refund" | "cancel" | "return" | "defend">(),
   chargeId: nullable(uuid()),
@@ -41,7 +41,11 @@ const orderTable = table({
   attempts: integer(),
   /** When the provider first said that it has the order. */
   acceptedAtMs: nullable(instant("accepted_at"))
-})
+}
+
+const orderTable = table(orderColumns)
+
+const knownTable = table({ ...orderColumns, state: text<KnownOrder["state"]>(), returned: bigint() })
 
 export interface StoredOrder extends Stored<typeof orderTable> {}
 
@@ -54,6 +58,8 @@ export type Leased<A extends StoredOrder = StoredOrder> = A & {
 /** An order, and its state. */
 export interface KnownOrder extends StoredOrder {
   readonly state: "ordered" | "done" | "refused"
+  /** Cents that the books have as returned: all of a done order, and of a refused one what was returned late. */
+  readonly returned: number
 }
 
 /** A cancellation or refund of a charge. */
@@ -86,6 +92,8 @@ export class OrderStore extends Context.Service<
       order: Pick<StoredOrder, "id" | "attempts">,
       state: "done" | "refused"
     ) => Effect.Effect<boolean, SqlError>
+    /** Adds cents that were returned of an order that has ended, in a transaction that has locked its ledger accounts. */
+    readonly addReturned: (id: string, cents: number) => Effect.Effect<void, SqlError>
     /**
      * Makes an order due again, later each time, unless it was asked again meanwhile. `accepted`: the provider has it, which is
      * stored in any case.
@@ -113,7 +121,7 @@ export class OrderStore extends Context.Service<
         }),
         find: (id) =>
           Effect.map(sql.unsafe<Row>(...findOne({ id })), ([row]) =>
-            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as KnownOrder["state"] }
+            row === undefined ? undefined : knownTable.decode(row)
           ),
         lockOpen: (id) =>
           Effect.map(sql.unsafe<Row>(...lockOpen({ id })), ([row]) =>
@@ -126,11 +134,14 @@ export class OrderStore extends Context.Service<
           }),
         finish: ({ attempts, id }, state) =>
           Effect.map(
-            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL
+            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL,
+                returned = CASE WHEN ${state} = 'done' THEN amount ELSE returned END
               WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
               RETURNING id`,
             ({ length }) => length > 0
           ),
+        addReturned: (id, cents) =>
+          Effect.asVoid(sql`UPDATE acquirer_orders SET returned = returned + ${cents}::bigint WHERE id = ${id}::uuid`),
         askAgain: ({ attempts, id }, answer) => {
           const postponed = { id, attempts, inMs: backOffMs(attempts), isAccepted: answer === "accepted" }
           return runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone(postponed))))
@@ -165,13 +176,14 @@ const columns = orderTable.columns()
 const insertOne = statement(
   { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
   (p) => `
-  INSERT INTO acquirer_orders (${columns}, state, due_at, created_at)
-  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', now() FROM ${p.orders} AS o`
+  INSERT INTO acquirer_orders (${columns}, state, due_at, requested_at, created_at)
+  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', CASE WHEN attempts > 0 THEN now() END, now()
+  FROM ${p.orders} AS o`
 )
 
 const findOne = statement(
   { id: value("uuid") },
-  ({ id }) => `SELECT ${columns}, state FROM acquirer_orders WHERE id = ${id}`
+  ({ id }) => `SELECT ${knownTable.columns()} FROM acquirer_orders WHERE id = ${id}`
 )
 
 const lockOpen = statement(
@@ -222,7 +234,8 @@ const claimMany = statement(
     WHERE place <= ${capacity.freeOf("d.connection_id")}
     LIMIT ${limit}
   )
-  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = ${leaseUntil(leaseMs)}
+  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = ${leaseUntil(leaseMs)},
+    requested_at = coalesce(requested_at, now())
   WHERE id = ANY (ARRAY(SELECT id FROM due))
   RETURNING ${columns}`
 )

@@ -9,6 +9,7 @@
  * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10, BAL-11, BAL-13.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
+import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -25,13 +26,23 @@ import { ReturnedPayouts } from "../payments/exceptions/ReturnedPayouts.ts"
 import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
 import { Ids } from "../base/Ids.ts"
+import type { PayoutFacts } from "../payments/payouts/PayoutDecision.ts"
 import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { ReturnOutcome } from "../providers/Acquirer.ts"
-import type { AcquirerNotification, Outcome } from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, copyOfReturn, isEffect, type Outcome } from "../providers/AcquirerNotification.ts"
+import { ChangedMeanwhile, LateOutcomes, lateFrom } from "../providers/LateOutcomes.ts"
+import { isChargeOrder, OrderStore } from "../providers/OrderStore.ts"
 import { ChargePayments } from "./ChargePayments.ts"
-import { applyOnce, isDuplicate, type ReceivedNotification, received, record } from "../providers/NotificationStore.ts"
+import {
+  applyOnce,
+  claimKeyOf,
+  isDuplicate,
+  type ReceivedNotification,
+  received,
+  record
+} from "../providers/NotificationStore.ts"
 
 export class AcquirerNotifications extends Context.Service<
   AcquirerNotifications,
@@ -54,6 +65,8 @@ export class AcquirerNotifications extends Context.Service<
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
       const returnedPayouts = yield* ReturnedPayouts
+      const store = yield* OrderStore
+      const late = yield* LateOutcomes
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
@@ -61,12 +74,7 @@ export class AcquirerNotifications extends Context.Service<
         effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
       ) =>
         Effect.gen(function* () {
-          const outcome = yield* effect.pipe(
-            Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
-            Effect.catchDefect((defect) =>
-              isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
-            )
-          )
+          const outcome = yield* ignoringCopies(effect)
           if (outcome === "ignored" || outcome === "unknown")
             yield* runToCompletion(sql)(record(sql, received, outcome))
           return outcome
@@ -75,12 +83,12 @@ export class AcquirerNotifications extends Context.Service<
       /** For effects that are committed in a transaction with the notification's key and record. */
       const transacted = (
         received: ReceivedNotification,
-        effect: Effect.Effect<Outcome, NotFoundError | PaymentArrived | Unavailable | SqlError>
+        effect: Effect.Effect<Outcome, NotFoundError | PaymentArrived | ChangedMeanwhile | Unavailable | SqlError>
       ): Effect.Effect<Outcome, Unavailable> => {
         const known = Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
         const attempt: Effect.Effect<Outcome, Unavailable> = applyOnce(sql, received, known).pipe(
           runToCompletion(sql),
-          Effect.catchTag("PaymentArrived", () => attempt)
+          Effect.catchTags({ PaymentArrived: () => attempt, ChangedMeanwhile: () => attempt })
         )
         return attempt
       }
@@ -88,9 +96,23 @@ export class AcquirerNotifications extends Context.Service<
       const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
       /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
-      const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
-        if (yield* returns.finish(orderId, outcome)) return "applied" as const
-        return appliedIf((yield* orders.settle(orderId, outcome)).isApplied)
+      const returned = Effect.fnUntraced(function* (
+        { connectionId, externalId, orderId }: Returned,
+        outcome: ReturnOutcome
+      ) {
+        const order = isUuid(orderId) ? yield* store.find(orderId) : undefined
+        if (order === undefined || order.kind === "cancel" || order.kind === "defend") return "unknown" as const
+        let applied: Outcome = "applied"
+        if (order.state !== "ordered") applied = yield* late.ofReturn(orderId, { ...lateFrom(outcome), externalId })
+        else if (isChargeOrder(order)) yield* orders.settle(order, outcome)
+        else if (!(yield* returns.finish(orderId, outcome))) {
+          // It was ended meanwhile; or its exception is not kept any more.
+          return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
+        }
+        if (outcome._tag === "Completed" && isEffect(applied)) {
+          yield* claimKeyOf(sql, copyOfReturn(orderId, connectionId ?? null), orderId)
+        }
+        return applied
       })
 
       /** The outcome of a dispute: of a charge, or of money that an account accepted. */
@@ -119,6 +141,26 @@ export class AcquirerNotifications extends Context.Service<
         )
       }
 
+      /** Ends a payout in a batch; what one that has ended means is decided in a transaction. */
+      const paidOut = (
+        received: ReceivedNotification,
+        id: string,
+        outcome: "completed" | "failed",
+        facts: PayoutFacts
+      ): Effect.Effect<Outcome, Unavailable> =>
+        ignoringCopies(payouts.report(id, outcome, facts, received)).pipe(
+          Effect.filterOrElse(
+            (reported): reported is "applied" | "unknown" => reported !== "ignored",
+            () => {
+              const contradicted = { outcome, externalId: facts.endToEndId, reason: facts.reason }
+              return transacted(received, late.ofPayout(id, contradicted))
+            }
+          ),
+          Effect.tap((reported) =>
+            reported === "unknown" ? runToCompletion(sql)(record(sql, received, reported)) : Effect.void
+          )
+        )
+
       const apply = (
         notification: AcquirerNotification,
         received: ReceivedNotification
@@ -139,9 +181,9 @@ export class AcquirerNotifications extends Context.Service<
           case "med.opened":
             return transacted(received, reversals.apply({ id: received.id, reversal: notification }))
           case "return.completed":
-            return transacted(received, returned(notification.orderId, { _tag: "Completed" }))
+            return transacted(received, returned(notification, { _tag: "Completed" }))
           case "return.failed":
-            return transacted(received, returned(notification.orderId, { _tag: "Failed", reason: notification.reason }))
+            return transacted(received, returned(notification, { _tag: "Failed", reason: notification.reason }))
           case "med.message":
             return transacted(received, Effect.as(disputes.reply(notification, notification.text), "applied" as const))
           case "med.won":
@@ -149,23 +191,11 @@ export class AcquirerNotifications extends Context.Service<
           case "med.lost":
             return transacted(received, Effect.map(decided(notification, "lost"), appliedIf))
           case "payout.completed":
-            return Effect.map(
-              batched(
-                received,
-                payouts.report(notification.payoutId, "completed", { endToEndId: notification.endToEndId }, received)
-              ),
-              settled
-            )
+            return paidOut(received, notification.payoutId, "completed", { endToEndId: notification.endToEndId })
           case "payout.returned":
             return transacted(received, returnedPayouts.raise(notification))
           case "payout.failed":
-            return Effect.map(
-              batched(
-                received,
-                payouts.report(notification.payoutId, "failed", { reason: notification.reason }, received)
-              ),
-              settled
-            )
+            return paidOut(received, notification.payoutId, "failed", { reason: notification.reason })
         }
       }
 
@@ -178,8 +208,16 @@ export class AcquirerNotifications extends Context.Service<
   )
 }
 
+type Returned = Extract<AcquirerNotification, { readonly orderId: string }>
+
 /** Only a payment can be `overtaken`. */
 const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)
+
+const ignoringCopies = <A>(effect: Effect.Effect<A, NotFoundError | Unavailable>) =>
+  effect.pipe(
+    Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
+    Effect.catchDefect((defect) => (isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)))
+  )
 
 // A txid that is not ours names no charge.
 const chargeIdOf = ({ txid }: { readonly txid: string }): string => idFromTxid(txid) ?? NO_CHARGE

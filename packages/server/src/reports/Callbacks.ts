@@ -2,7 +2,8 @@
  * The callbacks of providers: each is a reason to ask the provider.
  *
  * Guarantees:
- * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep.
+ * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep. So is the outcome
+ *   of a payout that has ended here.
  * - A payment that is not the connection's is left alone, by what the callback and the provider say of it (`Ownership.ts`).
  * - Payments are applied in chunks as the provider confirms them. What a repeated callback finds applied is not asked again.
  * - Every result but `unavailable` comes after the commit of what follows from it.
@@ -16,12 +17,19 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
-import { Acquirer, AcquirerUnclear, type ReceivedPix } from "../providers/Acquirer.ts"
+import {
+  Acquirer,
+  AcquirerUnclear,
+  type PayoutProgress,
+  type PayoutQuestion,
+  type ReceivedPix,
+  type SentPayout
+} from "../providers/Acquirer.ts"
 import type { CallbackResult } from "../base/observability/Metrics.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { CallbackConnection } from "./CallbackConnections.ts"
 import { Ownership } from "./Ownership.ts"
-import { Reports } from "./Reports.ts"
+import { nothingApplied, Reports } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 
 export class Callbacks extends Context.Service<
@@ -68,10 +76,32 @@ export class Callbacks extends Context.Service<
         )
       })
 
+      /** The inquiry of an open payout is due now. One that has ended is asked for here: it may have ended otherwise. */
+      const applyPayouts = Effect.fnUntraced(function* (
+        { id }: CallbackConnection,
+        facts: ReadonlyArray<PayoutChanged>
+      ) {
+        if (facts.length === 0) return nothingApplied
+        const names = facts.map((fact) => ({
+          orderId: fact.id === undefined ? undefined : idFromTxid(fact.id),
+          reference: fact.reference
+        }))
+        yield* store.inquireNow(id, names)
+        const ended = yield* store.ended(id, names)
+        if (ended.length === 0) return nothingApplied
+        const { payouts: rail } = yield* acquirer.providerFor(id)
+        const sent = yield* Effect.forEach(
+          ended,
+          (payout) => Effect.map(rail?.outcome(payout) ?? Effect.undefined, (progress) => sentFrom(payout, progress)),
+          { concurrency: ASKED_AT_ONCE }
+        )
+        return yield* reports.payouts(id, sent.flat())
+      })
+
       const apply = Effect.fnUntraced(function* (
         connection: CallbackConnection,
         facts: ReadonlyArray<HookFact>
-      ): Effect.fn.Return<CallbackResult, Unavailable> {
+      ): Effect.fn.Return<CallbackResult, AcquirerUnclear | Unavailable> {
         const payments = facts.filter((fact) => fact._tag === "PixReceived")
         const named = payments.filter(({ key }) => key !== undefined)
         const isOwn = new Set(
@@ -101,14 +131,11 @@ export class Callbacks extends Context.Service<
           foreign += applied.foreign
           failed += applied.failures
         }
-        const payouts = facts.filter((fact) => fact._tag === "PayoutChanged")
-        if (payouts.length > 0) {
-          yield* store.inquireNow(
-            connection.id,
-            payouts.map(({ id, reference }) => ({ orderId: id === undefined ? undefined : idFromTxid(id), reference }))
-          )
-        }
-        if (failed + unanswered > 0) return "unavailable"
+        const payouts = yield* applyPayouts(
+          connection,
+          facts.filter((fact) => fact._tag === "PayoutChanged")
+        )
+        if (failed + unanswered + payouts.failures > 0) return "unavailable"
         return foreign === facts.length ? "foreign" : "applied"
       })
 
@@ -131,6 +158,22 @@ export class Callbacks extends Context.Service<
   )
 }
 
+/** A payout as a list of sent payouts would have it, where its end is known. */
+const sentFrom = ({ amount, id }: PayoutQuestion, progress: PayoutProgress | undefined): ReadonlyArray<SentPayout> =>
+  progress?._tag === "Completed" || progress?._tag === "Failed"
+    ? [
+        {
+          id,
+          amount,
+          key: null,
+          endToEndId: progress._tag === "Completed" ? (progress.endToEndId ?? null) : null,
+          progress,
+          returns: []
+        }
+      ]
+    : []
+
+type PayoutChanged = Extract<HookFact, { readonly _tag: "PayoutChanged" }>
 type PixReceived = Extract<HookFact, { readonly _tag: "PixReceived" }>
 
 const logFailure = ({ id }: CallbackConnection, reason: string) =>

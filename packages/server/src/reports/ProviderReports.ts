@@ -65,18 +65,20 @@ const notificationOfReturn = (
 }
 
 /**
- * A payout that was sent, and what the payee's bank sent back of it. Of a payout that is not ours (`id` is null), that is money that
- * arrived.
+ * A payout that was sent, and what the payee's bank sent back of it; of a payout that is not ours, that is money that arrived.
+ * `isOurs`: whether this id is that of a payout of this connection with this amount.
  */
 export const notificationsOfPayout = (
   connectionId: string,
   { endToEndId, id, progress, returns }: SentPayout,
-  isOpen: (id: string) => boolean
+  isOurs: (id: string) => boolean
 ): ReadonlyArray<AcquirerNotification> => [
-  ...(id === null || !isOpen(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
+  ...(id === null || !isOurs(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
   ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => {
     const fact = { connectionId, externalId: providerId, amount, atMs }
-    return id === null ? { _tag: "charge.paid", txid: "", ...fact } : { _tag: "payout.returned", payoutId: id, ...fact }
+    return id === null || !isOurs(id)
+      ? { _tag: "charge.paid", txid: "", ...fact }
+      : { _tag: "payout.returned", payoutId: id, ...fact }
   })
 ]
 

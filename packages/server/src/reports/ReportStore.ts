@@ -1,6 +1,7 @@
 /**
  * What the database knows of the facts that a provider reports: one statement for a page of them.
  */
+import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import type { DisputeStatus } from "@pix-payments/domain/Dispute"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,7 +11,10 @@ import { type AcquirerNotification, keyOf } from "../providers/AcquirerNotificat
 import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
+import type { PayoutQuestion } from "../providers/Acquirer.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
+import { contradictionOf } from "../providers/LateOutcomes.ts"
 
 /** Facts: notifications, and ids that may be of an order or payout. */
 export interface Facts {
@@ -22,14 +26,14 @@ export interface Facts {
 }
 
 export interface Known {
-  /** True of a notification that had an effect. */
+  /** True of a notification that had an effect, and of an outcome that is known. */
   readonly isApplied: (notification: AcquirerNotification) => boolean
   /** Keys of notifications that were recorded without an effect. */
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** Orders of this connection. */
   readonly orders: Pick<ReadonlySet<string>, "has">
-  /** Payouts of this connection whose outcome is not known yet. */
-  readonly openPayouts: Pick<ReadonlySet<string>, "has">
+  /** Payouts of this connection, with their cents. */
+  readonly payouts: { readonly has: (id: string, cents: number) => boolean }
 }
 
 export interface KnownDispute {
@@ -61,6 +65,11 @@ export class ReportStore extends Context.Service<
       connectionId: string,
       payouts: ReadonlyArray<PayoutNames>
     ) => Effect.Effect<number, Unavailable>
+    /** Those of these payouts that have ended. */
+    readonly ended: (
+      connectionId: string,
+      payouts: ReadonlyArray<PayoutNames>
+    ) => Effect.Effect<ReadonlyArray<PayoutQuestion>, Unavailable>
   }
 >()("@pix-payments/server/ReportStore") {
   static readonly layer = Layer.effect(
@@ -81,16 +90,23 @@ export class ReportStore extends Context.Service<
           const amounts: ReadonlyMap<string | undefined, number> = new Map(
             found.flatMap(({ amount, kind, name }) => (kind === "settlement" ? [[name, Number(amount)]] : []))
           )
+          const payouts = new Map(
+            found.flatMap(({ amount, kind, name }) => (kind === "payout" ? [[name, Number(amount)] as const] : []))
+          )
           const isSettled = (each: AcquirerNotification) => {
             if (each._tag !== "charge.paid") return false
             const amount = amounts.get(each.endToEndId)
             return amount !== undefined && amount === (each.amount ?? amount)
           }
+          const outcomes = new Map(found.flatMap(({ name, outcome }) => (outcome === null ? [] : [[name, outcome]])))
+          const isKnownOutcome = (each: AcquirerNotification) =>
+            ("orderId" in each && each._tag === `return.${outcomes.get(each.orderId)}`) ||
+            ("payoutId" in each && each._tag === `payout.${outcomes.get(each.payoutId)}`)
           return {
-            isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each),
+            isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each) || isKnownOutcome(each),
             recordKeys: claimed,
             orders: of("order"),
-            openPayouts: of("payout")
+            payouts: { has: (id, cents) => payouts.get(id) === cents }
           }
         }),
 
@@ -121,16 +137,20 @@ export class ReportStore extends Context.Service<
 
         inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
           const made = yield* runToCompletion(sql)(
-            sql.unsafe(
-              ...makeInquiriesDue({
-                connectionId,
-                orderIds: payouts.flatMap(({ orderId }) => orderId ?? []),
-                references: named(payouts.flatMap(({ reference }) => reference ?? []))
-              })
-            )
+            sql.unsafe(...makeInquiriesDue({ connectionId, ...namesOf(payouts) }))
           )
           return made.length
-        })
+        }),
+
+        ended: (connectionId, payouts) =>
+          sql
+            .unsafe<{ readonly id: string; readonly amount: bigint; readonly reference: string | null }>(
+              ...findEnded({ connectionId, ...namesOf(payouts) })
+            )
+            .pipe(
+              Effect.map((found) => found.map((row) => ({ ...row, amount: Number(row.amount) }))),
+              orUnavailable
+            )
       })
     })
   )
@@ -139,8 +159,10 @@ export class ReportStore extends Context.Service<
 interface FoundRow {
   readonly kind: "key" | "settlement" | "order" | "payout"
   readonly name: string
-  /** Of a settlement: the cents with which it was reported first. */
+  /** Cents: of a payout, and of a settlement as it was reported first. */
   readonly amount: bigint | null
+  /** Of an order or payout that has one: what the provider said of it. */
+  readonly outcome: ProviderOutcome | null
 }
 
 const endToEndIdOf = (notification: AcquirerNotification): string | undefined =>
@@ -149,21 +171,28 @@ const endToEndIdOf = (notification: AcquirerNotification): string | undefined =>
 const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
 
+const namesOf = (payouts: ReadonlyArray<PayoutNames>) => ({
+  orderIds: payouts.flatMap(({ orderId }) => orderId ?? []),
+  references: named(payouts.flatMap(({ reference }) => reference ?? []))
+})
+
 const findKnown = statement(
   { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
-  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount FROM notification_keys
+  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome FROM notification_keys
   WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
   UNION ALL
-  SELECT 'settlement', end_to_end_id, amount FROM charge_settlements
+  SELECT 'settlement', end_to_end_id, amount, NULL FROM charge_settlements
   WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND connection_id = ${p.connectionId}
     AND charge_id IS NOT NULL
   UNION ALL
-  SELECT 'order', id::text, NULL FROM acquirer_orders
-  WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
+  SELECT 'order', o.id::text, NULL, coalesce(${contradictionOf("o.id")},
+    CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed' END)
+  FROM acquirer_orders o WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
-  SELECT 'payout', id::text, NULL FROM payouts
-  WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId} AND status || '' = 'processing'`
+  SELECT 'payout', o.id::text, amount, coalesce(${contradictionOf("o.id")},
+    CASE WHEN status IN ('completed', 'failed') THEN status END)
+  FROM payouts o WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId}`
 )
 
 const findDisputes = statement(
@@ -179,17 +208,33 @@ const findPayoutsOfOrders = statement(
   ({ orderIds }) => `SELECT digest, resource_id FROM idempotency_keys WHERE digest = ANY (${orderIds})`
 )
 
-// A payout whose submission is in flight has no answer yet: its inquiry follows.
-const makeInquiriesDue = statement(
-  { connectionId: value("uuid"), orderIds: uuids, references: names },
-  (p) => `
-  UPDATE payouts SET due_at = now()
-  WHERE id IN (
+const payoutNames = { connectionId: value("uuid"), orderIds: uuids, references: names }
+
+/** The payouts `p` that a provider names. */
+const isNamed = (p: {
+  readonly connectionId: string
+  readonly orderIds: string
+  readonly references: string
+}) => `p.id IN (
     SELECT resource_id FROM idempotency_keys WHERE digest = ANY (${p.orderIds})
     UNION ALL
     SELECT id FROM payouts WHERE provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
-  ) AND connection_id = ${p.connectionId} AND status || '' = 'processing' AND processed_at IS NOT NULL
-    AND due_at > now()
-  RETURNING id`
+  ) AND p.connection_id = ${p.connectionId}`
+
+const findEnded = statement(
+  payoutNames,
+  (p) => `
+  SELECT ${orderIdOf("p")} AS id, p.amount, p.provider_reference AS reference FROM payouts p
+  WHERE ${isNamed(p)} AND p.status IN ('completed', 'failed')`
+)
+
+// A payout whose submission is in flight has no answer yet: its inquiry follows.
+const makeInquiriesDue = statement(
+  payoutNames,
+  (p) => `
+  UPDATE payouts p SET due_at = now()
+  WHERE ${isNamed(p)} AND p.status || '' = 'processing' AND p.processed_at IS NOT NULL
+    AND p.due_at > now()
+  RETURNING p.id`
 )

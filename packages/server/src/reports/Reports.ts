@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - What is not the connection's is left alone, and counted (`Ownership.ts`).
- * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page.
+ * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page. So are
+ *   outcomes that are known; one that contradicts the books is not (BAL-16).
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page. An entry of a list that fails again and again is set aside (`UnreadableEntries.ts`).
  */
@@ -178,7 +179,8 @@ export class Reports extends Context.Service<
                 where,
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
-                (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
+                (payout, { payouts }) =>
+                  notificationsOfPayout(connectionId, payout, (id) => payouts.has(id, payout.amount))
               )
           )
         }),
@@ -227,11 +229,11 @@ const oneFailure: Applied = { ...nothingApplied, failures: 1 }
 const MOST_BYTES = 4096
 
 /** Which orders and payouts are ours. */
-type Ours = Pick<Known, "orders" | "openPayouts">
+type Ours = Pick<Known, "orders" | "payouts">
 
 /** Which notification a fact is depends on what is known of it: all that it can be. */
 const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
-  [never, always].flatMap((ours) => listOf(item, { orders: ours, openPayouts: ours }))
+  [never, always].flatMap((ours) => listOf(item, { orders: ours, payouts: ours }))
 
 const never = { has: () => false }
 const always = { has: () => true }

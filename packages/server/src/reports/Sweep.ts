@@ -24,6 +24,7 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
@@ -56,15 +57,16 @@ export class Sweep extends Context.Service<
         apply: Apply<A>
       ) {
         let applied = nothingApplied
-        for (let page = 0; ; page += 1) {
-          if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
-          yield* store.extend(connectionId, LEASE_MS)
-          const { hasMore, items, unreadable } = yield* list({ fromMs: where.fromMs, toMs: where.toMs, page })
-          applied = together(applied, yield* apply(connectionId, items, where))
-          const unread = yield* entries.raise(connectionId, where, unreadable)
-          applied = together(applied, { ...nothingApplied, unread, listed: items.length + unreadable.length })
-          if (!hasMore) return applied
-        }
+        yield* everyPage(
+          where,
+          (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
+          Effect.fnUntraced(function* ({ items, unreadable }) {
+            applied = together(applied, yield* apply(connectionId, items, where))
+            const unread = yield* entries.raise(connectionId, where, unreadable)
+            applied = together(applied, { ...nothingApplied, unread, listed: items.length + unreadable.length })
+          })
+        )
+        return applied
       })
 
       /** Reads a range of a list that the provider has, and applies it. */
@@ -242,16 +244,10 @@ export const loop = Layer.effectDiscard(
 type Apply<A> = (connectionId: string, page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
 type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
 
-interface TimeRange {
-  readonly fromMs: number
-  readonly toMs: number
-}
-
 const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
-const SLICE_MS = 6 * 60 * MINUTE_MS
 const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
@@ -263,5 +259,3 @@ const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
 /** Longer than one page takes. */
 const LEASE_MS = 3 * MINUTE_MS
 const MAX_IN_FLIGHT = 32
-/** Of one slice: five million facts. A provider that always has more pages does not keep a sweep running for ever. */
-const MOST_PAGES = 5000

@@ -1,4 +1,5 @@
 /** The page that signs in the command line, in a real browser. */
+import { shortCodeOf } from "@pix-payments/api/operator/Sessions"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -53,6 +54,10 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
           await visit.signIn(token)
           await visit.inspect("terminal-asks", page("laptop"), "Sign in pix")
           await visit.page.getByText("on laptop gets a personal token of developer").waitFor()
+          // The command shows the same code. Who only knows the page's address knows another.
+          await visit.page
+            .getByText(`Confirm only if the terminal shows this code: ${shortCodeOf(challenge)}`)
+            .waitFor()
           assert.lengthOf(arrived, 0)
           await visit.press("Sign in")
           await visit.page.getByText("The command line is signed in").waitFor()

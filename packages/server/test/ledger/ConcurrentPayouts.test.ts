@@ -162,11 +162,10 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         for (const id of ids) yield* submittedPayout(key, id)
         // Both notify everything at once: each payout has one outcome.
         const reports = yield* Effect.forEach(
-          ids.flatMap((id) => [
-            [one, id, "complete"] as const,
-            [two, id, "fail"] as const,
-            [two, id, "complete"] as const
-          ]),
+          ids.flatMap((id, index) => {
+            const how = index % 2 === 0 ? "complete" : "fail"
+            return [one, two, two].map((service) => [service, id, how] as const)
+          }),
           ([service, id, how]) =>
             service.operate("POST", `/operator/v1/simulator/payouts/${id}/${how}`, { body: { reason: "x" } }),
           { concurrency: "unbounded" }

@@ -21,7 +21,8 @@ layer(TestService.layer(), { excludeTestServices: true })("The installation", (i
         charges_paused: false,
         four_eyes: "auto",
         four_eyes_on: false,
-        outward: "on"
+        outward: "on",
+        system_identifier_changed: false
       })
       for (const role of ["viewer", "developer", "operator"] as const) {
         const { call } = yield* makeOperator(role, [accountId])

@@ -13,7 +13,11 @@ const session = "/operator/v1/session"
 const sessions = "/operator/v1/sessions"
 const accounts = "/operator/v1/accounts"
 
-layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServices: true })("Sessions", (it) => {
+const OPS = "ops.example"
+
+const settings = { logLevel: "none", operatorHosts: ["127.0.0.1", OPS] } as const
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Sessions", (it) => {
   it.effect("OPR-44: a token starts a session, whose cookie scripts cannot read and other sites cannot send", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -63,6 +67,26 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         })
         assert.strictEqual(found.status, 200)
       }
+    })
+  )
+
+  it.effect("OPR-44: over TLS a cookie without the prefix, which another host can set, does not count", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { cookie } = yield* signIn((yield* makeOperator("viewer")).token)
+      const get = (headers: Record<string, string>) =>
+        Effect.map(
+          operate("GET", session, { headers: { "x-operator-token": undefined, cookie, ...sameOrigin, ...headers } }),
+          ({ status }) => status
+        )
+      assert.strictEqual(yield* get({}), 200)
+      for (const tls of [{ origin: "https://localhost" }, { "x-forwarded-proto": "https" }]) {
+        assert.strictEqual(yield* get(tls), 401)
+        assert.strictEqual(yield* get({ ...tls, cookie: `__Host-${cookie}` }), 200)
+      }
+      // A browser sends `Sec-Fetch-Site` to a name over TLS only.
+      assert.strictEqual(yield* get({ host: OPS }), 401)
+      assert.strictEqual(yield* get({ host: OPS, cookie: `__Host-${cookie}` }), 200)
     })
   )
 

@@ -61,6 +61,7 @@ layer(RealProvider.withService, { excludeTestServices: true })("Single sign-on",
           { email, email_verified: "true", role },
           { email, role },
           { email_verified: true, role },
+          { email: [email], email_verified: true, role },
           { email: inactive.email, email_verified: true, role },
           { email, email_verified: true },
           { email, email_verified: true, role: "owner" }
@@ -261,6 +262,18 @@ layer(LyingProvider.withService, { excludeTestServices: true })("A lying identit
       const rows = yield* sql`SELECT id FROM operator_sessions WHERE operator_id = ${id}::uuid`
       assert.lengthOf(rows, 1)
     })
+  )
+
+  it.effect(
+    "OPR-136: callbacks of a browser that began nothing, as images of a foreign page, limit nobody's sign-ins",
+    () =>
+      Effect.gen(function* () {
+        const from = "127.0.9.21"
+        for (let i = 0; i < 60; i++) {
+          assert.strictEqual((yield* comeBack(undefined, { code: "c" }, from)).location, "/#sign-in=UNAUTHORIZED")
+        }
+        assert.strictEqual((yield* comeBack("pix_sign_in=x", { code: "c" }, from)).location, "/#sign-in=UNAUTHORIZED")
+      })
   )
 
   it.effect("OPR-5, OPR-136: failed callbacks are failed sign-ins of their address", () =>

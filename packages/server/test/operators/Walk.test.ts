@@ -4,7 +4,7 @@
  */
 import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
-import { ApprovalAction } from "@pix-payments/domain/Approval"
+import { ApprovalAction, isRepeated } from "@pix-payments/domain/Approval"
 import { includesRole, type OperatorRole } from "@pix-payments/domain/Operator"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -103,7 +103,7 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         yield* assertMasked
         assert.strictEqual(personalIn(JSON.stringify(approval)).length > 0, withPersonalData.has(action))
         assert.strictEqual((yield* approve(other.call, approval.id)).status, 200)
-        if (action === "key.create" || action === "operator_token.create") yield* ask(one.call)
+        if (isRepeated(action)) yield* ask(one.call)
         yield* assertMasked
         if (action === "installation.update") yield* operated("PATCH", "/installation", { four_eyes: "auto" })
       })

@@ -105,6 +105,27 @@ layer(domainServicesLayer({ acquirerTimeoutMs }, provider), { excludeTestService
           assert.deepStrictEqual(yield* orderOf(id), { state: "ordered", attempts: 2 })
         })
     )
+
+    it.effect.each(kinds)("BAL-16: an answer that comes after its %s has ended otherwise is heard", (kind) =>
+      Effect.gen(function* () {
+        answer = accepted
+        const id = yield* ordered(kind)
+        const gate = yield* Deferred.make<Progress>()
+        const arrived = yield* Deferred.make<void>()
+        answer = Effect.andThen(Deferred.succeed(arrived, undefined), Deferred.await(gate))
+        const waiting = yield* Effect.forkChild((yield* claimed(kind, id)).call)
+        yield* Deferred.await(arrived)
+        const { receive } = yield* AcquirerNotifications
+        yield* receive({ _tag: "return.failed", orderId: id, reason: "NAO_REALIZADO" })
+        assert.deepInclude(yield* orderOf(id), { state: "refused" })
+        yield* Deferred.succeed(gate, { _tag: "Completed" })
+        yield* Fiber.join(waiting)
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(yield* sql`SELECT returned FROM acquirer_orders WHERE id = ${id}::uuid`, [
+          { returned: 1000n }
+        ])
+      })
+    )
   }
 )
 

@@ -130,7 +130,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const sql = yield* SqlClient
       const { id } = yield* paidCharge(key, 1000)
       const payout = yield* paidOut(key, holding)
-      yield* simulated(`/payouts/${payout.id}/fail`, { reason: "x" })
+      yield* simulated(`/payouts/${payout.id}/fail`, { reason: "x", external_id: newKey() })
       const contested = yield* paidCharge(key, 1000)
       yield* simulated(`/charges/${contested.id}/infraction`, { reason: "x" }, 201)
       const commits = yield* sql<{ resource: string; report: string; key: string }>`

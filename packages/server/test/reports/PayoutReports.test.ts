@@ -32,7 +32,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
-    it.effect("BAL-16, OPR-95: what the payee's bank sent back of it is found by the sweep, once", () =>
+    it.effect("BAL-17, OPR-95: what the payee's bank sent back of it is found by the sweep, once", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
@@ -55,6 +55,16 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
+    it.effect("OPR-95, PAY-6: that has another amount than the payout is not its outcome", () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+        const [other, same] = [yield* acceptedPayout(bank, 501), yield* acceptedPayout(bank)]
+        yield* Effect.promise(() => bank.double.settle())
+        yield* sweepNow(bank)
+        assert.deepStrictEqual([yield* statusOf(other.id), yield* statusOf(same.id)], ["processing", "completed"])
+      })
+    )
+
     it.effect("OPR-92, PAY-6: a callback makes the inquiry of its outcome due", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -69,14 +79,14 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
   }
 )
 
-const orderOf = ({ double }: ConnectedBank) => ({
-  cents: 500,
+const orderOf = ({ double }: ConnectedBank, cents = 500) => ({
+  cents,
   payerKey: double.key,
   payee: { key: "ana@example.com" } as never
 })
 
-/** A payout that the provider accepted, whose next inquiry is an hour away. */
-const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank) {
+/** A payout of 500 that the provider accepted, maybe with other cents, whose next inquiry is an hour away. */
+const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank, cents?: number) {
   const sql = yield* SqlClient
   const { id } = (yield* Ids).next()
   yield* sql`
@@ -87,7 +97,7 @@ const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank) {
   yield* sql`INSERT INTO idempotency_keys (digest, resource_id)
     SELECT ${sql.literal(orderIdOf("p"))}, p.id FROM payouts p WHERE p.id = ${id}::uuid`
   const name = yield* idAtProvider(id)
-  bank.double.provider.payouts.send(name, orderOf(bank))
+  bank.double.provider.payouts.send(name, orderOf(bank, cents))
   return { id, name }
 })
 

@@ -68,7 +68,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
       const before = yield* recorded(bank)
       assert.lengthOf(
         before.reports.filter((report) => report === "return.failed ignored"),
-        1
+        0
       )
       recorder.take()
       for (let sweeps = 0; sweeps < 10; sweeps += 1) yield* sweepNow(bank)

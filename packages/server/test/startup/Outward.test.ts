@@ -1,15 +1,18 @@
 /** A server that calls nobody, on a database with much that is due. */
 import { assert, layer } from "@effect/vitest"
+import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { join } from "node:path"
+import { approve, makeApprovers } from "../support/Approvals.ts"
 import { startDouble } from "../support/Bank.ts"
-import { created, someCharge } from "../support/ChargeRequests.ts"
+import { assertRefused, created, someCharge } from "../support/ChargeRequests.ts"
 import { connectTo, fund } from "../support/Connections.ts"
 import { operated, paidCharge, paidOut, somePayout } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
 import { startProcess } from "../support/Process.ts"
 import { closedPort, eventually, loopback, receiver } from "../support/Receiver.ts"
 import { secretsKey, stoppable } from "../support/StoppableService.ts"
@@ -27,11 +30,7 @@ layer(Layer.empty, { excludeTestServices: true })("A server with OUTWARD=off", (
       })
       const { databaseUrl, sql, withService } = yield* stoppable({ webhookAllowedNetworks: loopback })
       const before = yield* withService(prepared(bank, receiving.url))
-      yield* sql`UPDATE accounts SET payouts_paused = false`
-      yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`
-      yield* sql`UPDATE deliveries SET due_at = now() WHERE status = 'scheduled'`
-      yield* sql`UPDATE acquirer_connections SET due_at = now()`
-      yield* sql`UPDATE releases SET due_at = now()`
+      yield* makeAllDue(sql)
       const exchanges = bank.exchanges.length
       const rows = dueRows(sql)
       const due = yield* rows
@@ -84,11 +83,7 @@ layer(Layer.empty, { excludeTestServices: true })("A server with OUTWARD=off", (
       const signIn = yield* operate("GET", "/operator/v1/session/oidc", { headers: { "x-operator-token": undefined } })
       assert.notStrictEqual(signIn.status, 200)
 
-      // What needs nobody goes on; by then the others would have begun.
-      yield* eventually(
-        sql`SELECT 1 FROM releases WHERE due_at <= now() AND released_at IS NULL`,
-        ({ length }) => length === 0
-      )
+      yield* released(sql)
       off.signal("SIGTERM")
       assert.strictEqual(yield* off.ended, 0)
       const port = new URL(env.DATABASE_URL).port
@@ -112,16 +107,89 @@ layer(Layer.empty, { excludeTestServices: true })("A server with OUTWARD=off", (
       const restarted = yield* clientOf(on, env.OPERATOR_TOKEN)
       assert.strictEqual((yield* restarted.operate("GET", "/health/ready")).body["outward"], "on")
       yield* eventually(sql`SELECT 1 FROM deliveries WHERE status = 'scheduled'`, ({ length }) => length === 0)
-      yield* eventually(
-        Effect.sync(() => bank.provider.payouts.list(ALWAYS, () => true, { page: 0, size: 10 }).items),
-        ({ length }) => length === 1
+      yield* eventually(sentBy(bank), ({ length }) => length === 1)
+    })
+  )
+})
+
+layer(Layer.empty, { excludeTestServices: true })("A server on a copied database", (it) => {
+  it.effect("OPR-223: calls nobody until a second operator has confirmed it, and then does without a restart", () =>
+    Effect.gen(function* () {
+      const bank = yield* startDouble({ profile: "efi", settings: { openingCents: 100_000 } })
+      const receiving = yield* receiver((_, response) => {
+        response.statusCode = 500
+        response.end()
+      })
+      const { sql, withService } = yield* stoppable({ webhookAllowedNetworks: loopback })
+      const { key } = yield* withService(prepared(bank, receiving.url))
+      yield* makeAllDue(sql)
+      // Of the cluster that the copy was made from.
+      yield* sql`UPDATE installation_settings SET system_identifier = '7000000000000000001'`
+      const exchanges = bank.exchanges.length
+      const rows = dueRows(sql)
+      const due = yield* rows
+      yield* withService(
+        Effect.gen(function* () {
+          const { call, operate } = yield* TestService
+          const readiness = operate<{ outward: string }>("GET", "/health/ready")
+          const ready = yield* readiness
+          assert.deepStrictEqual([ready.status, ready.body.outward], [200, "unconfirmed"])
+          assert.match((yield* operate("GET", "/metrics")).text, /^pix_payments_outward_on 0$/m)
+          const shown = yield* operated("GET", "/installation")
+          assert.deepInclude(shown, { outward: "unconfirmed", system_identifier_changed: true })
+          const created = yield* call("POST", "/v1/charges", { key, idempotencyKey: newKey(), body: someCharge })
+          assert.strictEqual(created.status, 503)
+
+          const { one, other } = yield* makeApprovers
+          const path = "/operator/v1/installation/confirm-outward"
+          const viewer = yield* makeOperator("viewer")
+          assertRefused(yield* viewer.call("POST", path), "FORBIDDEN")
+          const asked = yield* one.call<{ id: string }>("POST", path)
+          assert.strictEqual(asked.status, 202, asked.text)
+          yield* released(sql)
+          assert.strictEqual(bank.exchanges.length, exchanges)
+          assert.deepStrictEqual(yield* rows, due)
+
+          assert.strictEqual((yield* approve(other.call, asked.body.id)).status, 200)
+          yield* eventually(readiness, ({ body }) => body.outward === "on")
+          yield* eventually(sentBy(bank), ({ length }) => length === 1)
+          const [, after] = yield* eventually(rows, ([, deliveries]) =>
+            deliveries.some(({ due_at }) => due_at !== null)
+          )
+          assert.isAbove(after.length, 0)
+          assertRefused(yield* one.call("POST", path), "INVALID_STATE")
+        })
+      )
+      // It is confirmed for later starts.
+      yield* withService(
+        Effect.gen(function* () {
+          const { body } = yield* (yield* TestService).operate<{ outward: string }>("GET", "/health/ready")
+          assert.strictEqual(body.outward, "on")
+        })
       )
     })
   )
 })
 
+/** Makes due all that calls others, and what needs nobody. */
+const makeAllDue = (sql: SqlClient) =>
+  Effect.all([
+    sql`UPDATE accounts SET payouts_paused = false`,
+    sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`,
+    sql`UPDATE deliveries SET due_at = now() WHERE status = 'scheduled'`,
+    sql`UPDATE acquirer_connections SET due_at = now()`,
+    sql`UPDATE releases SET due_at = now()`
+  ])
+
+/** Waits for what needs nobody. By then the rest would have begun. */
+const released = (sql: SqlClient) =>
+  eventually(sql`SELECT 1 FROM releases WHERE released_at IS NULL`, ({ length }) => length === 0)
+
+const sentBy = (bank: PspDouble) =>
+  Effect.sync(() => bank.provider.payouts.list(ALWAYS, () => true, { page: 0, size: 10 }).items)
+
 /** An account at a bank with a payout that waits, a failing receiver, and money that is released later. */
-const prepared = (bank: Effect.Success<ReturnType<typeof startDouble>>, url: string) =>
+const prepared = (bank: PspDouble, url: string) =>
   Effect.gen(function* () {
     const { makeCaller } = yield* TestService
     const sql = yield* SqlClient

@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "./ChargeRequests.ts"
 import { funded, holding, operated, paidCharge, paidOut, somePayout } from "./Money.ts"
 import { makeOperator } from "./Operators.ts"
+import { overduePayout, overdueRefund, overdueReturn } from "./Overdue.ts"
 import { type Call, type Fields, newKey, TestService } from "./TestService.ts"
 
 /** Two admins. With them four eyes is on. */
@@ -109,6 +110,21 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       done: counted("SELECT count(*) FROM acquirer_connections WHERE name = $1", name)
     }
   }),
+  "connection.register_webhook": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [connection] = yield* Effect.orDie(sql<{ id: string }>`
+      INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'receber@example.com', now()) RETURNING id`)
+    return {
+      method: "POST",
+      path: `/connections/${connection!.id}/register-webhook`,
+      body: { url: "https://hooks.example.com", mtls: false },
+      done: counted(
+        "SELECT count(*) FROM acquirer_connections WHERE id = $1::uuid AND settings ->> 'webhook_mtls' = 'false'",
+        connection!.id
+      )
+    }
+  }),
   "account.update": Effect.gen(function* () {
     const { makeCaller } = yield* TestService
     const { accountId } = yield* makeCaller()
@@ -155,6 +171,16 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     body: { four_eyes: "off" },
     done: counted("SELECT count(*) FROM installation_settings WHERE four_eyes = 'off'")
   })),
+  "installation.confirm_outward": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    // As in a copy.
+    yield* sql`UPDATE installation_settings SET system_identifier = '1'`
+    return {
+      method: "POST",
+      path: "/installation/confirm-outward",
+      done: counted("SELECT count(*) FROM installation_settings WHERE system_identifier <> '1'")
+    }
+  }),
   "exception.accept": Effect.gen(function* () {
     const { key } = yield* funded(1000)
     const { id: chargeId } = yield* created(key)
@@ -167,6 +193,33 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       method: "POST",
       path: `/exceptions/${id}/resolve`,
       body: { action: "accept", charge_id: chargeId },
+      done: counted("SELECT count(*) FROM acquirer_exceptions WHERE id = $1::uuid AND status = 'resolved'", id)
+    }
+  }),
+  "payout.settle": Effect.gen(function* () {
+    const id = yield* overduePayout
+    return {
+      method: "POST",
+      path: `/payouts/${id}/settle`,
+      body: { outcome: "failed", reason: "the bank's clerk says so" },
+      done: counted("SELECT count(*) FROM payouts WHERE id = $1::uuid AND status = 'failed'", id)
+    }
+  }),
+  "refund.settle": Effect.gen(function* () {
+    const id = yield* overdueRefund
+    return {
+      method: "POST",
+      path: `/refunds/${id}/settle`,
+      body: { outcome: "completed", return_id: "D1", reason: "the bank's clerk says so" },
+      done: counted("SELECT count(*) FROM refunds WHERE id = $1::uuid AND status = 'completed'", id)
+    }
+  }),
+  "exception.settle": Effect.gen(function* () {
+    const id = yield* overdueReturn
+    return {
+      method: "POST",
+      path: `/exceptions/${id}/settle`,
+      body: { outcome: "completed", return_id: "D1", reason: "the bank's clerk says so" },
       done: counted("SELECT count(*) FROM acquirer_exceptions WHERE id = $1::uuid AND status = 'resolved'", id)
     }
   })

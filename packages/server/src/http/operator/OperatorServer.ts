@@ -48,7 +48,7 @@ import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
-import { refundHandlers } from "./payments/RefundHandlers.ts"
+import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
   simulatorDisputeHandlers,
@@ -89,6 +89,7 @@ export const layer = Layer.effectDiscard(
       chargeActions: yield* chargeActionHandlers,
       checkoutCharges: yield* checkoutChargeHandlers,
       refunds: yield* refundHandlers,
+      refundActions: yield* refundActionHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       approvals: yield* approvalHandlers,

@@ -238,14 +238,26 @@ const readBody = <Credentials>(
   if (slot === undefined) return shed("all")
   const held = heldBack(reader)
   const drop = bodies.read(request, held.reader, route.maxBodyBytes)
+  // Little of a body is read before its sender is known, so that it takes no room from the bodies of others.
+  let arrived = 0
+  const waits = (piece: Buffer) => {
+    arrived += piece.length
+    if (arrived > UNKNOWN_SENDER_BYTES) request.pause()
+  }
+  request.on("data", waits)
   runFork(authentication).addObserver((exit) => {
     inFlight.release(slot)
+    request.off("data", waits)
+    request.resume()
     if (Exit.isSuccess(exit) && exit.value === undefined) return held.release()
     drop()
     if (!request.complete) response.shouldKeepAlive = false
     finishWith(Exit.map(exit, (refusal) => refusal ?? codeAnswer("UNAUTHORIZED")))
   })
 }
+
+/** As many as of most bodies. */
+const UNKNOWN_SENDER_BYTES = 16 * 1024
 
 /** A header's value; of a repeated header, its values separated by commas. */
 export const headerOf = (request: IncomingMessage, name: string): string | undefined => {

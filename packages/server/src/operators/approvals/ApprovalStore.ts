@@ -15,7 +15,8 @@ import {
   APPROVAL_HOURS,
   type ApprovalDecision,
   ApprovalStatus,
-  approvalTransitions
+  approvalTransitions,
+  isRepeated
 } from "@pix-payments/domain/Approval"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -209,7 +210,7 @@ export const changedFields = (before: Fields | null, now: Fields): ReadonlyArray
 
 /** Equal for requests of the same thing. Who asks counts where only they get the answer. */
 const fingerprintOf = (by: string, { action, key, request, resourceId }: ApprovalRequest): string => {
-  const requester = approvalActions[action].doneWith === "repeat" ? by : null
+  const requester = isRepeated(action) ? by : null
   return fingerprint([action, resourceId, requester, key ?? request])
 }
 

@@ -7,7 +7,7 @@
  * - the exception remembers that account (BAL-14): a MED that waited for the payment blocks the money there;
  * - for another charge or account than the payment names, it needs the `Authority` around it (OPR-112).
  *
- * Rules: BAL-12, BAL-14, OPR-82.
+ * Rules: BAL-12, BAL-14, BAL-16, OPR-82, OPR-213.
  */
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
@@ -26,9 +26,14 @@ import { Charges } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { claimSettlement, passSettlement } from "../charges/Settlements.ts"
+import { acceptedContradiction, isContradiction } from "./ContradictoryOutcomes.ts"
 import { isThrough, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { Reversals } from "./Reversals.ts"
+
+/** Whether an exception has money that can be accepted; that of a contradiction may be below zero. */
+export const isAcceptable = (exception: StoredException): boolean =>
+  isContradiction(exception) ? exception.unallocated !== 0 : exception.unallocated > 0
 
 /** Who gets the money, by id; both null: the charge that the payment names, or the payout's account. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
@@ -105,17 +110,30 @@ export class Acceptance extends Context.Service<
         return { accountId: charge.accountId, charge, isNamed: charge.id === exception.chargeId }
       })
 
+      /** The account of what is contradicted. Where an exception was nobody's, so is what contradicts its return. */
+      const contradictedBy = (exception: StoredException, { accountId, chargeId }: AcceptFor) => {
+        if (chargeId !== null && chargeId !== exception.chargeId) return Effect.fail(refusedFor("charge_id"))
+        const known = exception.accountId
+        if (known === null && accountId !== null) return accountFor(exception, accountId)
+        return known === null || (accountId !== null && accountId !== known)
+          ? Effect.fail(refusedFor("account_id"))
+          : Effect.succeed({ accountId: known, charge: undefined, isNamed: true })
+      }
+
       return Acceptance.of({
-        recipientOf: (exception, { accountId, amount, chargeId }) => {
+        recipientOf: (exception, to) => {
+          const { accountId, amount, chargeId } = to
           if ((exception.kind === "unreadable") !== (amount !== null)) return Effect.fail(refusedFor("amount"))
+          if (isContradiction(exception)) return contradictedBy(exception, to)
           // What came back of a payout is of its account.
-          const to = accountId ?? (exception.payoutId === null || chargeId !== null ? null : exception.accountId)
-          if (to === null) return chargeFor(exception, chargeId)
-          return chargeId === null ? accountFor(exception, to) : Effect.fail(refusedFor("account_id"))
+          const ofPayout = exception.payoutId === null || chargeId !== null ? null : exception.accountId
+          const getsIt = accountId ?? ofPayout
+          if (getsIt === null) return chargeFor(exception, chargeId)
+          return chargeId === null ? accountFor(exception, getsIt) : Effect.fail(refusedFor("account_id"))
         },
 
         acceptable: Effect.fnUntraced(function* (exception, amount) {
-          if (exception.kind !== "unreadable") return exception.unallocated > 0 ? exception : undefined
+          if (exception.kind !== "unreadable") return isAcceptable(exception) ? exception : undefined
           if (amount === null) return undefined
           const { connectionId, endToEndId, id } = exception
           // The payment may have been read meanwhile. After this, it is a copy.
@@ -134,6 +152,10 @@ export class Acceptance extends Context.Service<
         }),
 
         accept: Effect.fnUntraced(function* (exception, { accountId, charge }, by, reason) {
+          if (isContradiction(exception)) {
+            const nowMs = yield* Clock.currentTimeMillis
+            return yield* store.put(...acceptedContradiction(ids, { ...exception, accountId }, by, reason, nowMs))
+          }
           const payment = charge && (yield* paymentOf(charge, exception))
           const credit = {
             accountId,

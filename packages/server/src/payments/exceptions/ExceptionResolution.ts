@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { ChargeStore } from "../charges/ChargeStore.ts"
-import { InvalidStateError, NotFoundError, type RequestRefused } from "../../base/Errors.ts"
+import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
@@ -133,8 +133,8 @@ export class ExceptionResolution extends Context.Service<
               return
             case "accept": {
               const charge = exception.chargeId === null ? undefined : yield* chargeStore.lock(exception.chargeId)
-              const { accountId, payoutId } = exception
-              if (payoutId !== null && accountId !== null)
+              const { accountId, kind } = exception
+              if (kind === "returned_payout" && accountId !== null)
                 yield* acceptance.accept(exception, { accountId, charge: undefined }, RULE, null)
               else if (charge !== undefined) yield* acceptance.accept(exception, { ...charge, charge }, RULE, null)
               return

@@ -18,6 +18,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
@@ -78,6 +80,7 @@ export class ExceptionReturns extends Context.Service<
       const money = yield* AcceptedMoney
       const disputes = yield* DisputeStore
       const ids = yield* Ids
+      const late = yield* LateOutcomes
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
@@ -132,12 +135,19 @@ export class ExceptionReturns extends Context.Service<
         return true
       })
 
-      /** Commits the provider's answer, unless its notification was applied before. */
-      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: StoredOrder) =>
-        Effect.gen(function* () {
-          if (!(yield* end(order.id, outcome, refused))) return
-          yield* claimKeyOf(sql, reportOf(order), order.id)
+      /** Commits the provider's answer. Of an order that has ended, it may contradict the books. */
+      const commit = Effect.fnUntraced(function* (
+        order: ExceptionReturn,
+        outcome: ReturnOutcome,
+        refused?: StoredOrder
+      ) {
+        const isOpen = yield* Effect.gen(function* () {
+          const ended = yield* end(order.id, outcome, refused)
+          if (ended) yield* claimKeyOf(sql, copyOfReturn(order.id, order.connectionId), order.id)
+          return ended
         }).pipe(sql.withTransaction, runToCompletion(sql))
+        if (!isOpen && refused === undefined) yield* late.answered.return(order.id, lateFrom(outcome))
+      })
 
       const execute = Effect.fnUntraced(function* (order: Leased<ExceptionReturn>) {
         const { amount, connectionId, endToEndId, id } = order

@@ -7,7 +7,8 @@ import {
   type ExceptionAction,
   type ExceptionKind,
   type ExceptionStatus,
-  exceptionStatuses
+  exceptionStatuses,
+  type ProviderOutcome
 } from "@pix-payments/domain/AcquirerException"
 import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
@@ -17,11 +18,12 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Payer } from "../../providers/Acquirer.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
+import { IN_FORCE } from "../../providers/LateOutcomes.ts"
 import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { bigint, instant, json, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
-import { CHANGED, statement, value } from "../../database/statements/Statement.ts"
+import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 
@@ -46,8 +48,11 @@ const exceptionTable = table({
   occurredAtMs: instant("occurred_at"),
   chargeId: nullable(uuid()),
   accountId: nullable(uuid()),
-  /** The payout that came back. */
+  /** Of a contradictory outcome: what it contradicts. */
   payoutId: nullable(uuid()),
+  /** A refund, or the order of an exception's return. */
+  refundId: nullable(uuid()),
+  providerOutcome: nullable(text<ProviderOutcome>()),
   /** How it was resolved; `return` of an open one: the provider is asked. */
   action: nullable(text<ExceptionAction>()),
   reason: nullable(text()),
@@ -71,6 +76,14 @@ export class ExceptionStore extends Context.Service<
       connectionId: string,
       endToEndId: string
     ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
+    /** The contradiction of a payout or order that is in force, locked. */
+    readonly lockContradiction: (subjectId: string) => Effect.Effect<StoredException | undefined, SqlError>
+    /** What providers say of payouts and orders where it contradicts the books. */
+    readonly contradictions: (
+      subjectIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, ProviderOutcome>, Unavailable>
+    /** An exception, in the caller's transaction. */
+    readonly get: (id: string) => Effect.Effect<StoredException | undefined, SqlError>
     /** The account that alone uses a connection, which is not the default one. */
     readonly accountOf: (connectionId: string) => Effect.Effect<string | null, SqlError>
     readonly ruleOf: (connectionId: string) => Effect.Effect<ExceptionRule, SqlError>
@@ -100,6 +113,19 @@ export class ExceptionStore extends Context.Service<
         lock: (id) => first(sql.unsafe<Row>(...lockOne({ id }))),
         lockPayments: (connectionId, endToEndId) =>
           decoded(sql.unsafe<Row>(...lockPaymentsOf({ connectionId, endToEndId }))),
+        lockContradiction: (subjectId) => first(sql.unsafe<Row>(...lockContradictionOf({ subjectId }))),
+        contradictions: (subjectIds) =>
+          subjectIds.length === 0
+            ? Effect.succeed(new Map())
+            : sql
+                .unsafe<{ readonly id: string; readonly outcome: ProviderOutcome }>(
+                  ...findContradictions({ subjectIds })
+                )
+                .pipe(
+                  Effect.map((found) => new Map(found.map(({ id, outcome }) => [id, outcome]))),
+                  orUnavailable
+                ),
+        get: (id) => first(sql.unsafe<Row>(...findOne({ id }))),
         accountOf: (connectionId) =>
           Effect.map(
             sql<{ id: string }>`
@@ -176,6 +202,18 @@ const putOne = statement(
 const select = `SELECT ${columns} FROM acquirer_exceptions`
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id = ${id}`)
+
+const lockContradictionOf = statement(
+  { subjectId: value("uuid") },
+  ({ subjectId }) => `${select} WHERE coalesce(payout_id, refund_id) = ${subjectId} AND ${IN_FORCE} FOR UPDATE`
+)
+
+const findContradictions = statement(
+  { subjectIds: uuids },
+  ({ subjectIds }) => `
+  SELECT coalesce(payout_id, refund_id) AS id, provider_outcome AS outcome FROM acquirer_exceptions
+  WHERE coalesce(payout_id, refund_id) = ANY (${subjectIds}) AND ${IN_FORCE}`
+)
 
 const lockOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id = ${id} FOR UPDATE`)
 

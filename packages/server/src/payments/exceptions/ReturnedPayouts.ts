@@ -5,7 +5,7 @@
  * - one return is one exception, and all of a payout are never more than its amount;
  * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it.
  *
- * Every effect here runs in the caller's transaction. Rules: BAL-16, OPR-86.
+ * Every effect here runs in the caller's transaction. Rules: BAL-17, OPR-86.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
@@ -41,7 +41,12 @@ export class ReturnedPayouts extends Context.Service<
 
       const payoutOf = Effect.fnUntraced(function* ({ payoutId }: Returned) {
         const [row] = yield* sql<{ account_id: string; amount: bigint; connection_id: string | null; status: string }>`
-          SELECT account_id, amount, connection_id, status FROM payouts WHERE id = ${payoutId}::uuid`
+          SELECT account_id, amount, connection_id,
+            -- Books that have it as failed may be contradicted.
+            CASE WHEN EXISTS (
+              SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.provider_outcome = 'completed'
+            ) THEN 'completed' ELSE status END AS status
+          FROM payouts p WHERE id = ${payoutId}::uuid`
         return row
       })
 
@@ -94,6 +99,8 @@ const nothing = {
   payer: null,
   received: null,
   chargeId: null,
+  refundId: null,
+  providerOutcome: null,
   action: null,
   reason: null,
   failureReason: null,

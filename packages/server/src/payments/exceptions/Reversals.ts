@@ -13,6 +13,7 @@
  * Every effect here runs in the caller's transaction. Rules: BAL-11, OPR-87, DSP-1 to DSP-10.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
+import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -32,6 +33,8 @@ import { type ArrivedPayment, EarlyReversals, type ReceivedReversal } from "./Ea
 import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
 import { ExceptionDisputes } from "./ExceptionDisputes.ts"
 import { ExceptionReturns } from "./ExceptionReturns.ts"
+import { type ChangedMeanwhile, LateOutcomes } from "../../providers/LateOutcomes.ts"
+import { OrderStore } from "../../providers/OrderStore.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
 
@@ -44,7 +47,7 @@ export class Reversals extends Context.Service<
   Reversals,
   {
     /** Applies a return or MED, or keeps it until its payment arrives. */
-    readonly apply: (received: ReceivedReversal) => Effect.Effect<Outcome, PaymentArrived | SqlError>
+    readonly apply: (received: ReceivedReversal) => Effect.Effect<Outcome, PaymentArrived | ChangedMeanwhile | SqlError>
     /** Runs the effect of a payment, whose ledger accounts and charge are locked, with the returns and MEDs that waited for it. */
     readonly withEarly: <A, E, R>(
       payment: ArrivedPayment,
@@ -63,6 +66,8 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
+      const orders = yield* OrderStore
+      const late = yield* LateOutcomes
       const accepted = yield* AcceptedMoney
       const exceptionDisputes = yield* ExceptionDisputes
 
@@ -76,6 +81,15 @@ export class Reversals extends Context.Service<
 
       const settlementOf = (connectionId: string, { endToEndId }: Reversal) =>
         endToEndId === undefined ? Effect.undefined : findSettlement(sql, { connectionId, endToEndId })
+
+      /** The order of a return that is reported by it and has ended. */
+      const endedOrderOf = Effect.fnUntraced(function* (reversal: Reversal) {
+        const { externalId } = reversal
+        if (kindOf(reversal) !== "return" || externalId === undefined || !isUuid(externalId)) return undefined
+        const order = yield* orders.find(externalId)
+        const isReturn = order?.kind === "refund" || order?.kind === "return"
+        return isReturn && order.state !== "ordered" ? order.id : undefined
+      })
 
       /** What is known of a return or MED, with all of it locked: ledger accounts first, as everywhere. */
       const lock = Effect.fnUntraced(function* (reversal: Reversal) {
@@ -170,6 +184,8 @@ export class Reversals extends Context.Service<
 
       const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
         const { id, reversal } = received
+        const ended = yield* endedOrderOf(reversal)
+        if (ended !== undefined) return yield* late.ofReturn(ended, { outcome: "completed" })
         const { arrived, connectionId, locked, paid } = yield* lock(reversal)
         const { amount, endToEndId, externalId } = reversal
         const kind = kindOf(reversal)
@@ -218,8 +234,8 @@ export class Reversals extends Context.Service<
           const outcome = yield* apply(received)
           if (!isReturn && shown !== undefined && outcome === "applied") yield* exceptions.match(shown)
         },
-        // This transaction has the settlement.
-        Effect.catchTag("PaymentArrived", Effect.die)
+        // This transaction has the settlement and the ledger accounts.
+        Effect.catchTags({ PaymentArrived: Effect.die, ChangedMeanwhile: Effect.die })
       )
 
       return Reversals.of({

@@ -175,6 +175,8 @@ const unknown = {
   payer: null,
   chargeId: null,
   payoutId: null,
+  refundId: null,
+  providerOutcome: null,
   action: null,
   reason: null,
   resolvedBy: null,

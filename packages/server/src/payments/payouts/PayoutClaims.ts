@@ -240,7 +240,7 @@ const claimStatement = (acquirer: AcquirerKind) =>
   ),
   claimed AS (
     UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
-      attempts = p.attempts + 1,
+      attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
     RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused

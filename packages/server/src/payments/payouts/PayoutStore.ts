@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
 import * as Batching from "../../database/batching/Batching.ts"
@@ -37,6 +38,8 @@ export class PayoutStore extends Context.Service<
     readonly release: (change: PayoutChange, authority: AuthorityOf) => Effect.Effect<boolean, Unavailable>
     /** Stores a change; false where the payout was changed since it was decided. */
     readonly change: (change: PayoutChange) => Effect.Effect<boolean, Unavailable>
+    /** The same at once, in the caller's transaction. */
+    readonly changeInTransaction: (change: PayoutChange) => Effect.Effect<boolean, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredPayout | undefined, Unavailable>
     /** A page of the payouts of the caller's account. */
     readonly listFor: ReadPage<StoredPayout, PayoutFilters>
@@ -96,6 +99,11 @@ export class PayoutStore extends Context.Service<
             runToCompletion(sql)
           ),
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
+        changeInTransaction: (change) =>
+          sql.unsafe<WrittenRow>(...changePayouts([change], "wait")).pipe(
+            Effect.tap(signalAfterCommit),
+            Effect.map((written) => written.some(isChanged))
+          ),
         find: (id) => find(id.toLowerCase()),
         listFor: yield* makeReadPage(sql, payoutPages, list),
         list

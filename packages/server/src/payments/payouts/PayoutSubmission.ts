@@ -24,12 +24,14 @@ import {
   type PayoutProgress,
   type Provider
 } from "../../providers/Acquirer.ts"
+import { LateOutcomes } from "../../providers/LateOutcomes.ts"
 import * as Bulkheads from "../../providers/Bulkheads.ts"
 import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../../providers/Retries.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
+import type { PayoutFacts } from "./PayoutDecision.ts"
 import { Payouts } from "./Payouts.ts"
 
 export class PayoutSubmission extends Context.Service<
@@ -46,6 +48,7 @@ export class PayoutSubmission extends Context.Service<
     Effect.gen(function* () {
       const claims = yield* PayoutClaims
       const payouts = yield* Payouts
+      const late = yield* LateOutcomes
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
@@ -112,6 +115,12 @@ export class PayoutSubmission extends Context.Service<
         return { _tag: "Resent", answer: yield* send(claimed) } as const
       })
 
+      const report = Effect.fnUntraced(function* (id: string, outcome: "completed" | "failed", facts: PayoutFacts) {
+        if ((yield* payouts.report(id, outcome, facts)) === "applied") return
+        // It has ended meanwhile, perhaps otherwise.
+        yield* late.answered.payout(id, { outcome, externalId: facts.endToEndId, reason: facts.reason })
+      })
+
       const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
         const { attempts, payout } = claimed
         const { id, processedAtMs } = payout
@@ -120,9 +129,9 @@ export class PayoutSubmission extends Context.Service<
         const answer = isResent ? asked.answer : asked
         switch (answer?._tag) {
           case "Completed":
-            return yield* Effect.asVoid(payouts.report(id, "completed", { endToEndId: answer.endToEndId }))
+            return yield* report(id, "completed", { endToEndId: answer.endToEndId })
           case "Failed":
-            return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+            return yield* report(id, "failed", { reason: answer.reason })
           case "Refused":
             if (processedAtMs !== null) return
             if (isLastRequest(attempts)) return yield* payouts.refuse(id, attempts, answer.reason)

@@ -42,7 +42,7 @@ export class Payouts extends Context.Service<
     readonly release: (
       id: string
     ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
-    /** Moves a payout as the acquirer reports; `ignored` where that changes nothing. */
+    /** Moves a payout as the acquirer reports; `ignored` where that changes nothing: see `LateOutcomes`. */
     readonly report: (
       id: string,
       report: "completed" | "failed",

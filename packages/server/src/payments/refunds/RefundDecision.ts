@@ -118,7 +118,9 @@ export const decideEnd = (
   outcome: ReturnOutcome,
   ids: Ids["Service"]
 ): RefundChange =>
-  outcome._tag === "Completed" ? completed(facts, order, ids) : failed(facts, order, outcome.reason, ids)
+  outcome._tag === "Completed"
+    ? completed(facts, order, ids, outcome.returnId)
+    : failed(facts, order, outcome.reason, ids)
 
 /** A return of the charge's money that the provider reports: the end of the open refund, or one without an order. */
 export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Ids["Service"]): RefundChange => {
@@ -222,7 +224,12 @@ export const movementsFrom = ({ available, blocked, pending }: ReversalParts, cr
   { debit: "available", credit, amount: available } as const
 ]
 
-const completed = ({ locked, refunds }: RefundFacts, order: ChargeOrder, ids: Ids["Service"]): RefundChange => {
+const completed = (
+  { locked, refunds }: RefundFacts,
+  order: ChargeOrder,
+  ids: Ids["Service"],
+  returnId: string | null = null
+): RefundChange => {
   const isEmpty = leftOf(locked.funds) === order.amount
   const refund = refundOf(refunds, order)
   const step: ChargeStep = {
@@ -232,7 +239,15 @@ const completed = ({ locked, refunds }: RefundFacts, order: ChargeOrder, ids: Id
   }
   return {
     ...applied(locked, [step]),
-    refunds: [{ ...refund, status: "completed", failureReason: null, completedAtMs: ids.next().epochMs }],
+    refunds: [
+      {
+        ...refund,
+        status: "completed",
+        providerId: refund.providerId ?? returnId,
+        failureReason: null,
+        completedAtMs: ids.next().epochMs
+      }
+    ],
     orderEnd: "done",
     loses: isEmpty ? "all" : undefined
   }
@@ -342,7 +357,7 @@ const returned = (
     refunds: [providerRefund(charge, ids.next(), made)],
     loses: isEmpty ? "all" : ended && { disputeId: ended.id },
     // Disputes are of Pix only: other returns emit the charge's event alone.
-    arrivedLost: isMed && charge.status === "paid" && charge.method === "pix" ? given : 0
+    arrivedLost: isMed && ended === undefined && charge.method === "pix" ? given : 0
   }
 }
 

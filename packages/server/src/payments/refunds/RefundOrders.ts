@@ -13,7 +13,6 @@
  * Rules: CHG-26, BAL-5, BAL-6, BAL-9, BAL-10, OPR-20, OPR-70 to OPR-73.
  */
 import { txidFromId } from "@pix-payments/domain/Txid"
-import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -25,6 +24,8 @@ import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { ChangedMeanwhile, LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
@@ -32,7 +33,6 @@ import { Cancellations } from "../charges/Cancellations.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import type { Reversed } from "./RefundDecision.ts"
 import { type RefundRequest, Refunds } from "./Refunds.ts"
 import { RefundStore } from "./RefundStore.ts"
 
@@ -58,8 +58,11 @@ export class RefundOrders extends Context.Service<
       NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable | E,
       R
     >
-    /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
-    readonly settle: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<Reversed, NotFoundError | SqlError>
+    /** Ends an open refund as the provider reports it, in a transaction. */
+    readonly settle: (
+      order: ChargeOrder,
+      outcome: ReturnOutcome
+    ) => Effect.Effect<void, NotFoundError | ChangedMeanwhile | SqlError>
     /**
      * Claims orders about charges whose answer is not final, to repeat them: cancellations too, because both share the calls that
      * a connection may have in flight.
@@ -77,27 +80,25 @@ export class RefundOrders extends Context.Service<
       const money = yield* ChargeMoney
       const cancellations = yield* Cancellations
       const refunds = yield* Refunds
+      const late = yield* LateOutcomes
       const store = yield* RefundStore
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
-      /** Commits the provider's final answer, unless a report of the provider ended the order or it was asked again. */
+      /** Commits the provider's final answer to an open order. False where the order has ended. */
       const finish = Effect.fnUntraced(
         function* (order: ChargeOrder, answer: ReturnOutcome | OrderLoop.Refused) {
           const locked = yield* money.lock(order.chargeId)
-          if (locked?.order?.id !== order.id) return
-          if (answer._tag === "Refused" && !OrderLoop.isRefusalFinal(order, locked.order)) return
+          if (locked?.order?.id !== order.id) return false
+          if (answer._tag === "Refused" && !OrderLoop.isRefusalFinal(order, locked.order)) return true
           // A report of the same return is a copy.
-          if (answer._tag === "Completed") {
-            const connection = order.connectionId === null ? {} : { connectionId: order.connectionId }
-            const report = { _tag: "return.completed", orderId: order.id, ...connection } as const
-            yield* claimKeyOf(sql, report, order.id)
-          }
+          if (answer._tag === "Completed") yield* claimKeyOf(sql, copyOfReturn(order.id, order.connectionId), order.id)
           yield* refunds.end(
             locked,
             locked.order,
             answer._tag === "Refused" ? { _tag: "Failed", reason: answer.reason } : answer
           )
+          return true
         },
         sql.withTransaction,
         runToCompletion(sql)
@@ -116,7 +117,10 @@ export class RefundOrders extends Context.Service<
         const asked = Effect.flatMap(acquirer.providerFor(order.connectionId), (provider) => askFor(provider, order))
         const answer = yield* OrderLoop.answerTo(order, asked)
         if (answer === undefined) return yield* orders.askAgain(order)
-        yield* answer._tag === "Accepted" ? orders.askAgain(order, "accepted") : finish(order, answer)
+        if (answer._tag === "Accepted") return yield* orders.askAgain(order, "accepted")
+        const isEnded = yield* finish(order, answer)
+        // The refusal of a request says nothing of an order that has ended.
+        if (!isEnded && answer._tag !== "Refused") yield* late.answered.return(order.id, lateFrom(answer))
       })
 
       return RefundOrders.of({
@@ -135,20 +139,11 @@ export class RefundOrders extends Context.Service<
           return (yield* charges.find(order.chargeId)) ?? (yield* new NotFoundError())
         }),
 
-        settle: Effect.fn("RefundOrders.settle")(function* (orderId, outcome) {
-          const order = isUuid(orderId) ? yield* orders.find(orderId) : undefined
-          if (order === undefined || !isChargeOrder(order) || order.kind !== "refund") return yield* new NotFoundError()
+        settle: Effect.fn("RefundOrders.settle")(function* (order, outcome) {
           const locked = yield* money.lock(order.chargeId)
           if (locked === undefined) return yield* new NotFoundError()
-          const state = (yield* orders.find(orderId))?.state
-          if (locked.order?.id === order.id) {
-            yield* refunds.end(locked, locked.order, outcome)
-            return { isApplied: true, unmatched: 0 }
-          }
-          if (outcome._tag !== "Completed" || state !== "refused") return { isApplied: false, unmatched: 0 }
-          // The provider returned what it had refused: money that left without an order.
-          const { amount, id: externalId } = order
-          return yield* refunds.giveBack(locked, { as: "refunded", isMed: false, amount, externalId, atMs: undefined })
+          if (locked.order?.id !== order.id) return yield* new ChangedMeanwhile()
+          yield* refunds.end(locked, locked.order, outcome)
         }),
 
         claimDue: OrderLoop.claimDue(orders, ["refund", "cancel"], leaseMs, (order) => {

@@ -5,6 +5,7 @@
  * - a refund is written in the commit that moves its money;
  * - the completed refunds of a charge sum up to what the ledger has returned of it since refunds are rows.
  */
+import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import type { Cents } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import {
@@ -20,12 +21,22 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
-import { bigint, instant, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
+import {
+  bigint,
+  decoderOf,
+  instant,
+  nullable,
+  type Row,
+  type RowOf,
+  text,
+  uuid
+} from "../../database/statements/Column.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import { contradictionOf } from "../../providers/LateOutcomes.ts"
 
 const refundTable = table({
   id: uuid(),
@@ -50,9 +61,17 @@ const refundTable = table({
 
 export interface StoredRefund extends Stored<typeof refundTable> {}
 
+/** What is shown of a refund beside its row: what the provider says, where it contradicts the books. */
+const shownColumns = { providerOutcome: nullable(text<ProviderOutcome>()) }
+const decodeShown = decoderOf(shownColumns)
+
+export interface ShownRefund extends StoredRefund, RowOf<typeof shownColumns> {}
+
+const shown = (row: Row): ShownRefund => ({ ...refundTable.decode(row), ...decodeShown(row) })
+
 /** The refunds of a charge, oldest first, and the cents that went back to its payer. */
 export interface ChargeRefunds {
-  readonly refunds: ReadonlyArray<StoredRefund>
+  readonly refunds: ReadonlyArray<ShownRefund>
   readonly refundedAmount: number
 }
 
@@ -63,7 +82,7 @@ export class RefundStore extends Context.Service<
     readonly put: (refund: StoredRefund) => Effect.Effect<void, SqlError>
     /** The refunds of a charge, oldest first, in a transaction that has locked it. */
     readonly ofLocked: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
-    readonly get: (id: string) => Effect.Effect<StoredRefund, NotFoundError | Unavailable>
+    readonly get: (id: string) => Effect.Effect<ShownRefund, NotFoundError | Unavailable>
     /** By charge; a charge without refunds has none. */
     readonly ofCharges: (
       chargeIds: ReadonlyArray<string>
@@ -71,7 +90,7 @@ export class RefundStore extends Context.Service<
     readonly list: (
       filters: { readonly chargeId?: string | undefined; readonly status?: RefundStatus | undefined },
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredRefund>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<ReadonlyArray<ShownRefund>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/RefundStore") {
   static readonly layer = Layer.effect(
@@ -80,14 +99,14 @@ export class RefundStore extends Context.Service<
       const sql = yield* SqlClient
 
       const of = (chargeIds: ReadonlyArray<string>) =>
-        Effect.map(sql.unsafe<Row>(...findOfCharges({ chargeIds })), (found) => found.map(refundTable.decode))
+        Effect.map(sql.unsafe<Row>(...findOfCharges({ chargeIds })), (found) => found.map(shown))
 
       return RefundStore.of({
         put: (refund) => Effect.asVoid(sql.unsafe(...putOne({ refunds: [refund] }))),
         ofLocked: (chargeId) => of([chargeId]),
         get: (id) =>
           Effect.flatMap(orUnavailable(sql.unsafe<Row>(...findOne({ id }))), ([row]) =>
-            row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(refundTable.decode(row))
+            row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(shown(row))
           ),
         ofCharges: Effect.fnUntraced(function* (chargeIds) {
           const [refunds, returned] = yield* Effect.all(
@@ -104,8 +123,11 @@ export class RefundStore extends Context.Service<
           )
         }, orUnavailable),
         list: (filters, page) =>
-          readPage<Row>({ table: "refunds", columns, account: "account_id", ...indexPaths(filters) }, page).pipe(
-            Effect.map((found) => found.map(refundTable.decode)),
+          readPage<Row>(
+            { table: "refunds", columns: shownList, account: "account_id", ...indexPaths(filters) },
+            page
+          ).pipe(
+            Effect.map((found) => found.map(shown)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
           )
@@ -115,7 +137,7 @@ export class RefundStore extends Context.Service<
 }
 
 /** A refund as operators see it (OPR-70). */
-export const toRefund = (refund: StoredRefund): Refund => ({
+export const toRefund = (refund: ShownRefund): Refund => ({
   id: refund.id,
   object: "refund",
   charge_id: refund.chargeId,
@@ -128,12 +150,14 @@ export const toRefund = (refund: StoredRefund): Refund => ({
   description: refund.description,
   nature: refund.nature,
   failure_reason: refund.failureReason,
+  provider_outcome: refund.providerOutcome,
   created_at: formatInstant(refund.createdAtMs),
   completed_at:
     refund.completedAtMs === null || refund.status !== "completed" ? null : formatInstant(refund.completedAtMs)
 })
 
 const columns = refundTable.columns()
+const shownList = `${refundTable.columns("refunds")}, ${contradictionOf("refunds.id")} AS provider_outcome`
 
 /** A charge has few refunds, so that a further filter on them needs no index. */
 const indexPaths = (filters: Parameters<RefundStore["Service"]["list"]>[0]): Partial<List> => {
@@ -159,11 +183,11 @@ const putOne = statement(
     provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
-const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM refunds WHERE id = ${id}`)
+const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList} FROM refunds WHERE id = ${id}`)
 
 const findOfCharges = statement(
   { chargeIds: uuids },
-  ({ chargeIds }) => `SELECT ${columns} FROM refunds WHERE charge_id = ANY (${chargeIds}) ORDER BY id`
+  ({ chargeIds }) => `SELECT ${shownList} FROM refunds WHERE charge_id = ANY (${chargeIds}) ORDER BY id`
 )
 
 // The ledger has the returns of earlier releases as well. What a charge's payer paid is the debit of its payment.

@@ -122,8 +122,8 @@ export class ConnectionStore extends Context.Service<
       id: string,
       registered: boolean
     ) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
-    /** Stores whether the callbacks of a connection need the provider's certificate. */
-    readonly webhookMtls: (id: string, isMutualTls: boolean) => Effect.Effect<void, Unavailable>
+    /** Stores whether the callbacks of a connection need the provider's certificate, by the `Authority` around it. */
+    readonly webhookMtls: (id: string, isMutualTls: boolean) => Effect.Effect<void, ApprovalRequired | Unavailable>
     /** The secret in the path of the webhook, as it is stored; `sealed` where there was none. */
     readonly webhookSecret: (id: string, sealed: string | null) => Effect.Effect<string | undefined, Unavailable>
     /** True for the first process that warns of this certificate `days` before its end. */
@@ -268,13 +268,15 @@ export class ConnectionStore extends Context.Service<
           return yield* get(id)
         }, runToCompletion(sql)),
 
-        webhookMtls: (id, isMutualTls) =>
-          Effect.asVoid(
-            runToCompletion(sql)(sql`
-              UPDATE acquirer_connections
-              SET settings = jsonb_set(settings::jsonb, '{webhook_mtls}', to_jsonb(${isMutualTls}::boolean))::json
-              WHERE id = ${id}::uuid`)
-          ),
+        webhookMtls: Effect.fn("ConnectionStore.webhookMtls")(function* (id, isMutualTls) {
+          const changed = yield* sql`
+            UPDATE acquirer_connections
+            SET settings = jsonb_set(settings::jsonb, '{webhook_mtls}', to_jsonb(${isMutualTls}::boolean))::json
+            WHERE id = ${id}::uuid
+              AND ${isAuthorized(sql, yield* Authority, "connection.register_webhook", "acquirer_connections.id")}
+            RETURNING id`
+          if (changed.length === 0) return yield* new ApprovalRequired()
+        }, runToCompletion(sql)),
 
         webhookSecret: (id, sealed) =>
           Effect.map(

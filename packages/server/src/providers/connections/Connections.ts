@@ -35,6 +35,7 @@ import {
   type SealedConnection
 } from "./ConnectionStore.ts"
 import { openConnection } from "./OpenConnection.ts"
+import type { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { findWebhookSecret, makeWebhookSecret, webhookPath } from "./WebhookUrl.ts"
 
 export interface NewConnection extends ConnectionInput {
@@ -67,12 +68,12 @@ export class Connections extends Context.Service<
     readonly check: (
       id: string
     ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | Unavailable>
-    /** Registers the webhook of a connection below `url` at its provider. */
+    /** Registers the webhook of a connection below `url` at its provider, by the `Authority` around it. */
     readonly registerWebhook: (
       id: string,
       url: string,
       withoutMtls: boolean
-    ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | Unavailable>
+    ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
   }
 >()("@pix-payments/server/Connections") {
   static readonly layer = Layer.effect(
@@ -174,9 +175,9 @@ export class Connections extends Context.Service<
 
         registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
           const row = yield* getProvider(id)
-          const secret = yield* makeWebhookSecret(store, secrets, id)
           // Before the provider tries the URL: it may try it without a certificate, which must be refused.
           yield* store.webhookMtls(id, !withoutMtls)
+          const secret = yield* makeWebhookSecret(store, secrets, id)
           const target = `${url.replace(/\/+$/, "")}${webhookPath(id, secret)}`
           const steps = yield* openStored(row).pipe(
             Effect.flatMap(({ client }) =>

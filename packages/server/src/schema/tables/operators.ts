@@ -26,7 +26,8 @@ export const operatorTables = [
     charges_paused boolean NOT NULL DEFAULT false,
     four_eyes text NOT NULL DEFAULT 'auto' ${oneOf("four_eyes", FourEyes.literals)},
     four_eyes_since timestamptz, -- since when two operators may approve; null: never yet
-    acquirer text -- of the first start; null before it
+    acquirer text, -- of the first start; null before it
+    system_identifier text -- of the database cluster that calls others; null before the first start
   )`,
   `INSERT INTO installation_settings (name) VALUES ('Pix')`,
   replacesGeneration("UPDATE OR DELETE ON installation_settings"),

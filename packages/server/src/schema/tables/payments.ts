@@ -130,6 +130,7 @@ export const paymentTables = [
     sequence integer NOT NULL, -- grows with each change
     due_at timestamptz, -- the next request to the provider; null: paused, or not processing
     attempts integer NOT NULL DEFAULT 0,
+    requested_at timestamptz, -- the first request to the provider
     connection_id uuid, -- through which it is sent; null: the simulator's
     provider_reference text -- what the provider named it before its money could move
   ) PARTITION BY RANGE (id)`,

@@ -44,9 +44,11 @@ export const providerTables = [
     end_to_end_id text, -- of the payment that is returned
     amount bigint NOT NULL CHECK (amount >= 0), -- cents
     pending bigint NOT NULL CHECK (pending >= 0 AND pending <= amount), -- cents of it that were not released yet
+    returned bigint NOT NULL DEFAULT 0 CHECK (returned >= 0 AND returned <= amount), -- cents of it that the books have as returned
     state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
     attempts integer NOT NULL DEFAULT 1,
     due_at timestamptz, -- the next request to the provider
+    requested_at timestamptz, -- the first request to the provider
     accepted_at timestamptz, -- the provider has it; a later refusal says nothing
     created_at timestamptz NOT NULL
   )`,
@@ -76,7 +78,9 @@ export const providerTables = [
     occurred_at timestamptz NOT NULL,
     charge_id uuid,
     account_id uuid,
-    payout_id uuid, -- that came back
+    payout_id uuid, -- the payout that came back, or whose outcome it contradicts
+    refund_id uuid, -- the refund, or the order of an exception's return, whose outcome it contradicts
+    provider_outcome text ${oneOf("provider_outcome", ["completed", "failed"])}, -- what the provider says of it
     action text ${oneOf("action", exceptionActions)},
     reason text,
     failure_reason text,
@@ -90,6 +94,9 @@ export const providerTables = [
   `CREATE INDEX acquirer_exceptions_of_charge ON acquirer_exceptions (charge_id) WHERE charge_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_payout ON acquirer_exceptions (payout_id) WHERE payout_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_pix ON acquirer_exceptions (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
+  // Those that are not in force are resolved without an action.
+  `CREATE UNIQUE INDEX acquirer_exceptions_contradicting ON acquirer_exceptions (coalesce(payout_id, refund_id))
+    WHERE kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)`,
   `CREATE INDEX acquirer_exceptions_of_txid ON acquirer_exceptions (txid) WHERE txid IS NOT NULL`,
 
   `-- Entries of providers' lists that cannot be read, or fail to be applied. They are read again.

@@ -7,7 +7,6 @@
  */
 import type { Answer } from "@pix-payments/api-pix/Outcome"
 import { answerOf, type Transport, TransportFailure, type TransportRequest } from "@pix-payments/api-pix/Transport"
-import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
 import { REQUEST_FAULTS } from "@pix-payments/psp-double/Faults"
 import { makePspMachine, type PspMachine } from "@pix-payments/psp-double/http/PspMachine"
 import type { Fate, PayoutError } from "@pix-payments/psp-double/provider/State"
@@ -17,18 +16,14 @@ import * as Layer from "effect/Layer"
 import { SimulatedProvider } from "../../../src/providers/Acquirer.ts"
 import * as ConnectedAcquirer from "../../../src/providers/connections/ConnectedAcquirer.ts"
 import { Metrics } from "../../../src/base/observability/Metrics.ts"
-import { insertConnection, registryOver } from "./BankConnection.ts"
+import { BANK_CONNECTIONS, type BankConnection, insertConnections, registryOver } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 export interface Bank extends SimulatedAcquirer {
   readonly double: PspMachine
-  /** The key that charges are paid to. */
-  readonly key: string
-  /** What the connection does with exceptions. */
-  readonly rule: ExceptionRule
-  /** MEDs and returns may be of a part of a Pix. */
-  readonly hasParts: boolean
+  /** One, or one for each of two keys of the client. The first is the default one. */
+  readonly connections: ReadonlyArray<BankConnection>
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
   /** The double's faults begin or end. */
@@ -36,7 +31,7 @@ export interface Bank extends SimulatedAcquirer {
 }
 
 export const makeBank = (machine: Machine): Bank => {
-  const profile = machine.random() < 0.5 ? "efi" : "bacen"
+  const profile = machine.random() < 0.7 ? "efi" : "bacen"
   const rate = machine.pick([0.005, 0.02])
   const rates = {
     ...Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, rate])),
@@ -48,6 +43,7 @@ export const makeBank = (machine: Machine): Bank => {
     const afterMs = machine.pick([0, 200, 2000, 30_000])
     return machine.random() < chance ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
   }
+  const keys = KEYS.slice(0, machine.pick([1, 2]))
   const double = makePspMachine({
     now: machine.nowMs,
     seed: machine.below(2 ** 31),
@@ -55,17 +51,20 @@ export const makeBank = (machine: Machine): Bank => {
     tokenLifetimeSeconds: 600,
     hookBatch: machine.pick([1, 3]),
     settings: {
+      keys,
       returnFate: () => fate("by the simulation", 0.15),
       payoutFate: () => fate(PAYOUT_FAILED, 0.3)
     }
   })
-  const [key] = double.provider.settings.keys
-  double.provider.webhooks.put(key!, "https://hooks.example.com/pix")
   machine.count(`histories at ${profile}`)
-  const rule = machine.pick(["hold", "hold", "return", "accept"] as const)
-  machine.count(`histories with the exception rule ${rule}`)
-  const hasParts = machine.random() < 0.4
-  if (hasParts) machine.count("histories with MEDs and returns of a part")
+  if (keys.length > 1) machine.count("histories with two connections of one client")
+  const connections = keys.map((key, index) => {
+    const rule = machine.pick(["hold", "hold", "return", "accept"] as const)
+    machine.count(`connections with the exception rule ${rule}`)
+    const id = BANK_CONNECTIONS[index]!
+    double.provider.webhooks.put(key, `https://hooks.example.com/${id}`)
+    return { id, key, rule }
+  })
 
   const settleDue = () => {
     double.settleDue()
@@ -135,20 +134,20 @@ export const makeBank = (machine: Machine): Bank => {
 
   return {
     double,
-    key: key!,
-    rule,
-    hasParts,
+    connections,
     settleDue,
     storm: (on) => double.faults.setRates(on ? rates : {}),
     settings: { acquirer: "connections" },
-    begin: (database) => insertConnection(database, double, rule),
+    begin: (database) => insertConnections(database, double, connections),
     layerFor: (process) =>
       ConnectedAcquirer.layer.pipe(
-        Layer.provideMerge(registryOver(double, rule, transportOf(process))),
+        Layer.provideMerge(registryOver(double, connections, transportOf(process))),
         Layer.provide([Layer.succeed(SimulatedProvider, nothingSimulated), Metrics.layer])
       )
   }
 }
+
+const KEYS = ["7d9f0335-8dcc-4054-9bf9-0dbd61d36906", "3f0b2f5c-7a55-4d0e-9d2c-6f0a5b8f1e22"]
 
 const PAYOUT_FAILED: PayoutError = { code: "AC03", origin: "PSP do usuário recebedor", reason: "by the simulation" }
 

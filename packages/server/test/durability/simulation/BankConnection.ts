@@ -1,4 +1,4 @@
-/** The one connection of a history at the double: its row, and the registry of each process with its transport. */
+/** The connections of a history at the double: their rows, and the registry of each process with its transport. */
 import { makeApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
 import { makeConnection } from "@pix-payments/api-pix/Connection"
 import type { Credentials } from "@pix-payments/api-pix/Credentials"
@@ -23,41 +23,55 @@ import { makeApiPixProvider } from "../../../src/providers/api-pix/ApiPixProvide
 import type { Database } from "./Database.ts"
 import { ACQUIRER_TIMEOUT_MS } from "./Institutions.ts"
 
-export const BANK_CONNECTION = "00000000-0000-7000-8000-0000000000b4"
-
-export const insertConnection = async (
-  { query }: Database,
-  { profile, provider }: PspMachine,
-  rule: ConnectionRow["exception_rule"]
-) => {
-  await query(
-    `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, exception_rule, is_default, pays_out, created_at)
-     VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, $4, true, $5::boolean, to_timestamp($6::double precision / 1000))`,
-    [
-      BANK_CONNECTION,
-      profile.name,
-      provider.settings.keys[0],
-      rule,
-      String(profile.name === "efi"),
-      String(provider.now())
-    ]
-  )
-  await query(
-    `INSERT INTO ledger_accounts (owner_id, kind) SELECT $1::uuid, unnest(ARRAY['unallocated', 'acquirer'])`,
-    [BANK_CONNECTION]
-  )
+/** A connection of the double's client. */
+export interface BankConnection {
+  readonly id: string
+  readonly key: string
+  /** What it does with exceptions. */
+  readonly rule: ConnectionRow["exception_rule"]
 }
 
-/** A registry with a connection to the double. It reads no rows: the connection never changes. */
+export const BANK_CONNECTIONS = ["00000000-0000-7000-8000-0000000000b4", "00000000-0000-7000-8000-0000000000b5"]
+
+export const insertConnections = async (
+  { query }: Database,
+  { profile, provider }: PspMachine,
+  connections: ReadonlyArray<BankConnection>
+) => {
+  for (const [index, { id, key, rule }] of connections.entries()) {
+    await query(
+      `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, exception_rule, is_default, pays_out, created_at)
+       VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, $4, $5::boolean, $6::boolean, to_timestamp($7::double precision / 1000))`,
+      [id, profile.name, key, rule, String(index === 0), String(profile.name === "efi"), String(provider.now())]
+    )
+    await query(`INSERT INTO connection_keys (client, pix_key, connection_id) VALUES ('client', $1, $2::uuid)`, [
+      key,
+      id
+    ])
+    await query(
+      `INSERT INTO ledger_accounts (owner_id, kind) SELECT $1::uuid, unnest(ARRAY['unallocated', 'acquirer'])`,
+      [id]
+    )
+  }
+}
+
+/** A registry with connections to the double. It reads no rows: they never change. */
 export const registryOver = (
   double: PspMachine,
-  rule: ConnectionRow["exception_rule"],
+  connections: ReadonlyArray<BankConnection>,
   transport: Transport
 ): Layer.Layer<ConnectionRegistry> =>
   Layer.effect(
     ConnectionRegistry,
-    Effect.map(openOver(double, transport), (open) =>
-      registryOf([{ row: rowOf(double, rule), open, problem: undefined }])
+    Effect.map(
+      Effect.forEach(connections, (each) =>
+        Effect.map(openOver(double, transport, each), (open) => ({
+          row: rowOf(double, each),
+          open,
+          problem: undefined
+        }))
+      ),
+      registryOf
     )
   )
 
@@ -83,18 +97,18 @@ const registryOf = (
   }
 }
 
-const rowOf = ({ profile, provider }: PspMachine, rule: ConnectionRow["exception_rule"]): ConnectionRow => ({
-  id: BANK_CONNECTION,
+const rowOf = ({ profile, provider }: PspMachine, { id, key, rule }: BankConnection): ConnectionRow => ({
+  id,
   name: "Bank",
   kind: "api-pix",
   profile: profile.name,
   settings: {},
-  pix_key: provider.settings.keys[0]!,
+  pix_key: key,
   exception_rule: rule,
   paused: false,
   payouts_paused: false,
   charges_paused: false,
-  is_default: true,
+  is_default: id === BANK_CONNECTIONS[0],
   pays_out: profile.name === "efi",
   certificate_expires_at: null,
   webhook_registered_at: null,
@@ -109,7 +123,11 @@ const rowOf = ({ profile, provider }: PspMachine, rule: ConnectionRow["exception
 })
 
 /** A connection as the service opens it, with another transport. */
-const openOver = (double: PspMachine, transport: Transport): Effect.Effect<OpenConnection, never, Scope.Scope> =>
+const openOver = (
+  double: PspMachine,
+  transport: Transport,
+  { key }: BankConnection
+): Effect.Effect<OpenConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const profile = profiles[double.profile.name]
     const connection = yield* Effect.orDie(
@@ -127,7 +145,7 @@ const openOver = (double: PspMachine, transport: Transport): Effect.Effect<OpenC
       client,
       payouts: makePayouts(connection),
       disputes: makeDisputes(connection),
-      pixKey: double.provider.settings.keys[0]!,
+      pixKey: key,
       timeoutMs: ACQUIRER_TIMEOUT_MS
     })
     return { client, provider, certificateExpiresAtMs: NEVER_MS, paysOut: profile.payouts !== null }

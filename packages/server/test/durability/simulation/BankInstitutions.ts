@@ -1,20 +1,19 @@
 /** The payers and institutions behind the double: payments that fit and that do not, hooks, and its books. */
 import * as profiles from "@pix-payments/api-pix/Profiles"
-import { txidFromId } from "@pix-payments/domain/Txid"
+import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import type { Hook } from "@pix-payments/psp-double/HookQueue"
 import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import { returnableCents } from "@pix-payments/psp-double/provider/Receipts"
-import type { Cob, ReceivedPix } from "@pix-payments/psp-double/provider/State"
+import type { Cob, Payout, ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { Callbacks } from "../../../src/reports/Callbacks.ts"
 import type { Bank } from "./Bank.ts"
-import { BANK_CONNECTION } from "./BankConnection.ts"
-import { reconcileBank } from "./BankReconciliation.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
+import { type Fact, type FactOf, learnAll } from "./MoneyModel.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 export const makeBankInstitutions = (options: {
@@ -32,35 +31,44 @@ export const makeBankInstitutions = (options: {
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
   let elsewhere = 0
-  let { hasParts } = bank
+  /** What happened to each Pix since its payment, besides the refunds that the service ordered. */
+  const factsOf = new Map<string, Array<BankFact>>()
   let openExceptions: ReadonlyArray<string> = []
   /** The ends of complete sweeps since the institutions came to rest. */
   let restedAtMs = 0
   let sweeps = new Set<number>()
+  let isLate = false
 
   /** Two sweeps begin after the last thing that happened at the provider. */
   const awaitSweeps = async () => {
-    if (double.provider.nextDueAtMs() !== undefined || due.length + inFlight.size > 0) restedAtMs = machine.nowMs()
-    const [row] = await database.query<{ swept_until: Date | null }>(
-      `SELECT swept_until FROM acquirer_connections WHERE id = '${BANK_CONNECTION}'`
+    const isAtRest = double.provider.nextDueAtMs() === undefined && due.length + inFlight.size === 0
+    if (!isAtRest && !isLate) restedAtMs = machine.nowMs()
+    const [row] = await database.query<{ swept_until: Date | null; returns_at: Date | null; returns_open: bigint }>(
+      `SELECT min(coalesce(swept_until, created_at)) AS swept_until, min(coalesce(returns_at, created_at)) AS returns_at,
+         count(returns_from) AS returns_open
+       FROM acquirer_connections WHERE kind <> 'simulator'`
     )
     const sweptUntilMs = row?.swept_until?.getTime() ?? 0
-    if (sweptUntilMs > restedAtMs) sweeps.add(sweptUntilMs)
+    const hasReturns = !isLate || (row?.returns_open === 0n && (row.returns_at?.getTime() ?? 0) > restedAtMs)
+    if (sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
     else sweeps = new Set()
     return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
   }
 
-  const connection = {
-    id: BANK_CONNECTION,
+  /** The connection of a key. */
+  const connectionOf = (key: string) => bank.connections.find((each) => each.key === key)!
+  const senderOf = ({ url }: Hook) => ({
+    id: url.split("/").at(-1)!,
     profile: profiles[double.profile.name],
-    pixKey: bank.key,
+    pixKey: bank.connections.find(({ id }) => url.endsWith(id))!.key,
     isPaused: false,
     secretHash: undefined,
     addresses: [],
     isMutualTls: false
-  }
+  })
 
   const allCobs = (): ReadonlyArray<Cob> => cobs.list(ALWAYS, () => true, ALL).items
+  const allPayouts = (): ReadonlyArray<Payout> => double.provider.payouts.list(ALWAYS, () => true, ALL).items
   const allPix = (): ReadonlyArray<ReceivedPix> => receipts.list(ALWAYS, () => true, ALL).items
 
   /** Takes the hooks that are due. One whose process died was not acknowledged. */
@@ -76,7 +84,7 @@ export const makeBankInstitutions = (options: {
 
   const send = (process: ServerProcess, hook: Hook) => {
     inFlight.set(hook, process)
-    const received = Callbacks.use(({ receive }) => receive(connection, JSON.stringify({ pix: hook.pix })))
+    const received = Callbacks.use(({ receive }) => receive(senderOf(hook), JSON.stringify({ pix: hook.pix })))
     calls.call(process, `hook ${hook.id}`, received, (exit) => {
       inFlight.delete(hook)
       const result = Exit.isSuccess(exit) ? exit.value : "unavailable"
@@ -84,7 +92,40 @@ export const makeBankInstitutions = (options: {
       if (result === "unavailable") return double.queue.failed(hook)
       if (result !== "applied") broken.push(`hook ${hook.id} is ${result}`)
       acknowledged.push(hook)
+      learnReturns(hook)
     })
+  }
+
+  const place = (endToEndId: string, fact: FactOf, id?: string) => {
+    const placed: BankFact = { fact: { ...fact, at: machine.moment() }, id }
+    factsOf.set(endToEndId, [...(factsOf.get(endToEndId) ?? []), placed])
+  }
+
+  /** The service has the returns that an acknowledged hook reports as done. */
+  const learnReturns = ({ pix }: Hook) => {
+    for (const { devolucoes = [], endToEndId } of pix as ReadonlyArray<HookPix>) {
+      const done = new Set(devolucoes.filter(({ status }) => status === "DEVOLVIDO").map(({ id }) => id))
+      for (const { fact, id } of factsOf.get(endToEndId) ?? []) {
+        if (id !== undefined && done.has(id)) fact.known ??= machine.moment()
+      }
+    }
+  }
+
+  /** The service has the one MED of a Pix whose charge callers see contested. */
+  const learnMeds = async () => {
+    const first = [...factsOf].flatMap(([endToEndId, facts]) => {
+      const [one, ...others] = facts.map(({ fact }) => fact).filter(({ tag }) => isOfMed(tag))
+      return one?.tag === "contested" && one.known === undefined && others.length === 0
+        ? [{ endToEndId, fact: one }]
+        : []
+    })
+    if (first.length === 0) return
+    const seen = await database.query<{ end_to_end_id: string }>(
+      "SELECT end_to_end_id FROM charges WHERE status = 'infraction'"
+    )
+    for (const { endToEndId, fact } of first) {
+      if (seen.some(({ end_to_end_id }) => end_to_end_id === endToEndId)) fact.known = machine.moment()
+    }
   }
 
   const pay = (txid: string, cents?: number) => {
@@ -94,7 +135,17 @@ export const makeBankInstitutions = (options: {
     bank.settleDue()
   }
 
-  const partOf = (cents: number) => (bank.hasParts ? machine.pick([cents, Math.ceil(cents / 2), 1]) : cents)
+  const partOf = (cents: number) => machine.pick([cents, Math.ceil(cents / 2), 1])
+
+  const returnElsewhere = ({ cents, endToEndId }: ReceivedPix) => {
+    const returning = partOf(cents)
+    const id = `elsewhere${++elsewhere}`
+    if (Result.isFailure(receipts.orderReturn(endToEndId, id, { cents: returning }))) return
+    place(endToEndId, { tag: "returned", cents: returning }, id)
+    machine.count("returns ordered elsewhere")
+    if (returning < cents) machine.count("returns of a part ordered elsewhere")
+    machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
+  }
 
   /** A MED is opened or decided, or somebody else returns a Pix, or a part of it. */
   const reverse = () => {
@@ -102,7 +153,9 @@ export const makeBankInstitutions = (options: {
     const paid = allPix().filter((pix) => returnableCents(pix) > 0)
     const open = infractions.list(ALWAYS, ALL).items.filter(isOpen)
     const infraction = open.length === 0 || machine.random() < 0.4 ? undefined : machine.pick(open)
-    if (infraction !== undefined) {
+    if (infraction !== undefined && machine.random() < 0.5) {
+      returnElsewhere(Result.getOrThrow(receipts.get(infraction.endToEndId)))
+    } else if (infraction !== undefined) {
       // One that is accepted returns money now: the double does not try again when there is some later.
       const disputed = Result.getOrThrow(receipts.get(infraction.endToEndId))
       const isEmpty = double.provider.balanceCents() <= 0 || returnableCents(disputed) < infraction.cents
@@ -110,29 +163,33 @@ export const makeBankInstitutions = (options: {
       const balance = double.provider.balanceCents()
       infractions.close(infraction.id, outcome)
       // The provider takes no more than its balance.
-      const taken = balance - double.provider.balanceCents()
-      if (outcome === "ACEITA" && taken < infraction.cents) {
-        machine.count("MEDs at the double: more than the balance")
-        hasParts = true
-      }
+      const cents = balance - double.provider.balanceCents()
+      if (outcome === "ACEITA" && cents < infraction.cents) machine.count("MEDs at the double: more than the balance")
+      place(
+        infraction.endToEndId,
+        outcome === "ACEITA" ? { tag: "lost", med: infraction.id, cents } : { tag: "won", med: infraction.id }
+      )
       machine.count(`MEDs at the double: ${outcome}`)
       machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
     } else if (paid.length > 0) {
-      const { cents, endToEndId } = machine.pick(paid)
+      // Exceptions are few.
+      const misfits = paid.filter(({ cents, txid }) => txid === undefined || txid === NO_TXID || cents === MISFIT_CENTS)
+      const pix = machine.pick(misfits.length > 0 && machine.random() < 0.4 ? misfits : paid)
+      const { cents, endToEndId } = pix
       if (double.profile.name === "efi" && machine.random() < 0.6) {
-        if (open.some((other) => other.endToEndId === endToEndId)) return
+        if (open.some((other) => other.endToEndId === endToEndId))
+          machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
-        infractions.open(endToEndId, { cents: contested })
+        // Returns of MEDs name none: the service knows them by their amounts.
+        const before = infractions.list(ALWAYS, ALL).items.filter((other) => other.endToEndId === endToEndId)
+        if (before.some((other) => other.cents === contested)) return
+        const { id } = Result.getOrThrow(infractions.open(endToEndId, { cents: contested }))
+        place(endToEndId, { tag: "contested", med: id, cents: contested })
         machine.count("MEDs at the double: opened")
         if (contested < cents) machine.count("MEDs at the double: of a part")
         machine.note(undefined, `a MED of ${contested} of ${endToEndId} is opened`)
       } else {
-        const returning = partOf(cents)
-        const returned = receipts.orderReturn(endToEndId, `elsewhere${++elsewhere}`, { cents: returning })
-        if (Result.isFailure(returned)) return
-        machine.count("returns ordered elsewhere")
-        if (returning < cents) machine.count("returns of a part ordered elsewhere")
-        machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
+        returnElsewhere(pix)
       }
     }
     bank.settleDue()
@@ -140,15 +197,26 @@ export const makeBankInstitutions = (options: {
 
   return {
     broken,
+    // The second merchant has the second key.
+    connectionFor: (merchant) => (merchant === 1 ? bank.connections[1]?.id : undefined),
     paysOut: double.profile.name !== "bacen",
-    refunds: true,
-    hasParts: () => hasParts,
     storm: (on) => {
+      if (isLate) return
       bank.storm(on)
       restedAtMs = machine.nowMs()
     },
+    later: () => {
+      for (const facts of factsOf.values())
+        learnAll(
+          facts.map(({ fact }) => fact),
+          machine.moment()
+        )
+      double.faults.setRates({ "hook-never": 1 })
+      restedAtMs = machine.nowMs()
+      isLate = true
+    },
     happen: () => {
-      if (machine.random() < 0.3) return reverse()
+      if (machine.random() < 0.4) return reverse()
       const all = allCobs()
       if (all.length === 0) return
       const open = all.filter(({ status }) => status === "ATIVA")
@@ -157,16 +225,20 @@ export const makeBankInstitutions = (options: {
         if (open.length > 0) pay(machine.pick(open).txid)
       } else if (dice < 0.82) {
         machine.count("payments of another amount")
-        if (open.length > 0) pay(machine.pick(open).txid, 777)
+        if (open.length > 0) pay(machine.pick(open).txid, MISFIT_CENTS)
       } else if (dice < 0.9) {
         // Paid or removed before, or not.
         machine.count("payments of any charge, again")
         pay(machine.pick(all).txid)
       } else {
         machine.count("payments to the key or of an unknown txid")
-        const txid = machine.pick([undefined, "f".repeat(32)])
+        const txid = machine.pick([undefined, NO_TXID])
         const cents = machine.pick([900, 1000, 2500])
-        const pix = receipts.receive({ key: bank.key, cents, ...(txid !== undefined && { txid }) })
+        const pix = receipts.receive({
+          key: machine.pick(bank.connections).key,
+          cents,
+          ...(txid !== undefined && { txid })
+        })
         machine.note(undefined, `${cents} arrive as ${pix.endToEndId} for ${txid}`)
         bank.settleDue()
       }
@@ -196,6 +268,7 @@ export const makeBankInstitutions = (options: {
         "SELECT id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
       )
       openExceptions = rows.map(({ id }) => id)
+      await learnMeds()
     },
     finish: (process) => {
       takeHooks()
@@ -208,9 +281,69 @@ export const makeBankInstitutions = (options: {
       takeHooks()
       return [...due.map(({ id }) => `hook ${id} is not acknowledged`), ...(await awaitSweeps())]
     },
-    reconcile: () => reconcileBank({ database, bank, pix: allPix() })
+    statement: () => {
+      for (const { failures, operation } of double.api.violations)
+        broken.push(`${operation} breaks the contract: ${failures.join("; ")}`)
+      for (const { failures, operation } of double.api.defects)
+        broken.push(`the double breaks the contract at ${operation}: ${failures.join("; ")}`)
+      return {
+        pix: allPix().map((pix) => ({
+          ...pix,
+          connectionId: connectionOf(pix.key).id,
+          facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? [])
+        })),
+        payouts: allPayouts().map(({ cents, payerInfo = "", status }) => ({
+          operation: payerInfo,
+          cents,
+          outcome: OUTCOMES[status]
+        })),
+        unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
+        balanceCents: double.provider.balanceCents()
+      }
+    }
   }
 }
+
+/** A fact with the bank's id of its return. */
+interface BankFact {
+  readonly fact: Fact
+  readonly id: string | undefined
+}
+
+interface HookPix {
+  readonly endToEndId: string
+  readonly devolucoes?: ReadonlyArray<{ readonly id: string; readonly status: string }>
+}
+
+/** Returns that are done, and what is of MEDs. */
+const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): ReadonlyArray<Fact> => {
+  const done = returns.filter(({ status }) => status === "DEVOLVIDO")
+  const known = new Set(facts.flatMap(({ id }) => id ?? []))
+  return [
+    ...facts.flatMap(({ fact, id }) => (id === undefined || done.some((each) => each.id === id) ? [fact] : [])),
+    ...done.flatMap(({ cents, id, nature }) =>
+      nature === "ORIGINAL" && !known.has(id) ? [{ tag: "refunded" as const, cents, at: 0 }] : []
+    )
+  ]
+}
+
+const OUTCOMES = { EM_PROCESSAMENTO: "processing", REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
+
+/** A charge that nothing has paid, by the state of its cob. */
+const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {
+  ATIVA: ["pending", "expired"],
+  // By a payment of another amount.
+  CONCLUIDA: ["pending", "expired", "canceled"],
+  // A cancellation without an answer leaves a charge that expires.
+  REMOVIDA_PELO_USUARIO_RECEBEDOR: ["canceled", "pending", "expired"],
+  REMOVIDA_PELO_PSP: ["canceled", "pending", "expired"]
+}
+
+const isOfMed = (tag: Fact["tag"]) => tag === "contested" || tag === "won" || tag === "lost"
+
+/** Of no charge. */
+const NO_TXID = "f".repeat(32)
+const MISFIT_CENTS = 777
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 const ALL = { page: 0, size: Number.MAX_SAFE_INTEGER }

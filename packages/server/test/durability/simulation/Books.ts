@@ -24,6 +24,7 @@ import type { AcquirerNotification } from "../../../src/providers/AcquirerNotifi
 import { noConnections } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
+import { type Fact, leftOf } from "./MoneyModel.ts"
 
 /** A Pix as the acquirer knows it. */
 export interface Pix {
@@ -31,20 +32,43 @@ export interface Pix {
   readonly amount: number
   /** The name of the caller's operation. */
   readonly operation: string
-  state: "emitted" | "refused" | "paid" | "failed" | "canceled" | "refunded" | "charged_back" | "contested"
-  /** The dispute that is open, or was last, once the service has made one of it. */
-  dispute: string | undefined
+  state: "emitted" | "refused" | "failed" | "canceled" | "paid"
+  /** Open MEDs, and those that were won. */
+  meds: Array<Med>
+  /** Since its payment. */
+  readonly facts: Array<Fact>
   /** Its notifications, in order. */
-  readonly reports: Array<AcquirerNotification>
+  readonly reports: Array<Report>
+}
+
+export interface Med {
+  readonly id: string
+  readonly cents: number
+  isOpen: boolean
+  /** Once the service has made one of it. */
+  dispute: string | undefined
+}
+
+/** A notification, with what it is of. */
+interface Report {
+  readonly notification: AcquirerNotification
+  readonly fact: Fact | undefined
 }
 
 /** A payout as the acquirer knows it. */
 export interface Sent {
+  /** Our id, once the institutions have looked it up. */
+  payoutId: string | undefined
   readonly order: PayoutOrder
   readonly settlesAtMs: number
   readonly outcome: "completed" | "failed"
-  readonly reports: Array<AcquirerNotification>
+  readonly reports: Array<Report>
 }
+
+/** What is left of a Pix, and what of it no MED contests. */
+export const left = ({ amount, facts }: Pix): number => leftOf({ cents: amount, facts })
+export const uncontested = (pix: Pix): number =>
+  pix.meds.reduce((cents, med) => (med.isOpen ? cents - med.cents : cents), left(pix))
 
 export interface Books extends SimulatedAcquirer {
   readonly pixes: ReadonlyMap<string, Pix>
@@ -57,8 +81,8 @@ export const makeBooks = (machine: Machine): Books => {
   const pixes = new Map<string, Pix>()
   const sent = new Map<string, Sent>()
   const broken: Array<string> = []
-  /** Refunds that were made, by the id of their order. */
-  const refunds = new Set<string>()
+  /** The cents of refunds that were made, by the id of their order. */
+  const refunds = new Map<string, number>()
   const byOperation = new Map<string, string>()
 
   /** One operation of a caller is one Pix, or one payout, whoever asks again. */
@@ -79,7 +103,8 @@ export const makeBooks = (machine: Machine): Books => {
       amount,
       operation: description ?? "",
       state: machine.random() < 0.06 ? "refused" : "emitted",
-      dispute: undefined,
+      meds: [],
+      facts: [],
       reports: []
     }
     pixes.set(txid, pix)
@@ -100,12 +125,16 @@ export const makeBooks = (machine: Machine): Books => {
 
   const refund = ({ amount, id, txid }: ReturnOrder): Exit.Exit<Progress, AcquirerRefused> => {
     const pix = pixes.get(txid ?? "")
-    if (pix !== undefined && pix.amount !== amount) broken.push(`${txid} is refunded with another amount`)
-    if (refunds.has(id)) return Exit.succeed({ _tag: "Completed" })
-    if (pix?.state !== "paid") return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
-    refunds.add(id)
-    pix.state = "refunded"
-    pix.reports.push({ _tag: "charge.refunded", txid: pix.txid, externalId: id })
+    const known = refunds.get(id)
+    if (known !== undefined && known !== amount) broken.push(`${txid} is refunded with another amount`)
+    if (known !== undefined) return Exit.succeed({ _tag: "Completed" })
+    if (pix?.state !== "paid" || uncontested(pix) < amount) {
+      return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
+    }
+    refunds.set(id, amount)
+    const fact: Fact = { tag: "refunded", cents: amount, at: 0 }
+    pix.facts.push(fact)
+    pix.reports.push({ notification: { _tag: "charge.refunded", txid: pix.txid, amount, externalId: id }, fact })
     return Exit.succeed({ _tag: "Completed" })
   }
 
@@ -124,6 +153,7 @@ export const makeBooks = (machine: Machine): Books => {
       const outcome = machine.random() < 0.3 ? "failed" : "completed"
       const settlesAtMs = machine.nowMs() + machine.pick([0, 200, 2000, 30_000])
       sent.set(order.id, {
+        payoutId: undefined,
         order,
         settlesAtMs,
         outcome,
@@ -131,9 +161,13 @@ export const makeBooks = (machine: Machine): Books => {
           machine.random() < 0.5
             ? []
             : [
-                outcome === "completed"
-                  ? { _tag: "payout.completed", payoutId: order.id, endToEndId: endToEndIdOf(order.id) }
-                  : { _tag: "payout.failed", payoutId: order.id, reason: "failed by the simulation" }
+                {
+                  notification:
+                    outcome === "completed"
+                      ? { _tag: "payout.completed", payoutId: "", endToEndId: endToEndIdOf(order.id) }
+                      : { _tag: "payout.failed", payoutId: "", reason: "failed by the simulation" },
+                  fact: undefined
+                }
               ]
       })
     } else if (known.order.amount !== order.amount || known.order.pixKey !== order.pixKey) {

@@ -3,11 +3,13 @@ import type { AcquirerNotification } from "../../../src/providers/AcquirerNotifi
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import * as Exit from "effect/Exit"
-import { type Books, endToEndIdOf, type Pix, type Sent } from "./Books.ts"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { type Books, endToEndIdOf, left, type Med, type Pix, type Sent, uncontested } from "./Books.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
-import type { Institutions } from "./Institutions.ts"
+import type { BankStatement, Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
+import { type Fact, type FactOf, learnAll, leftOf, sentCents } from "./MoneyModel.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 export const makeBooksInstitutions = (options: {
@@ -34,8 +36,11 @@ export const makeBooksInstitutions = (options: {
 
   /** Sends the next notification of a Pix or a payout, again until it is acknowledged. */
   const notify = (process: ServerProcess, subject: Pix | Sent) => {
-    const next = subject.reports[0]
-    if (next === undefined || isTelling(subject)) return
+    const report = subject.reports[0]
+    if (report === undefined || isTelling(subject)) return
+    const { fact, notification } = report
+    if ("order" in subject && subject.payoutId === undefined) return
+    const next = "order" in subject ? { ...notification, payoutId: subject.payoutId! } : notification
     telling.set(subject, process)
     operate(
       process,
@@ -49,6 +54,7 @@ export const makeBooksInstitutions = (options: {
         if (exit.value === "unknown") broken.push(`${next._tag} names nothing that the service knows`)
         subject.reports.shift()
         heard.push(next)
+        if (fact !== undefined) fact.known = machine.moment()
         if (next._tag === "med.opened" && "txid" in subject) learn.add(subject)
       }
     )
@@ -56,8 +62,8 @@ export const makeBooksInstitutions = (options: {
 
   /** A duplicate of a notification, early or late. */
   const notifyAgain = (process: ServerProcess) => {
-    const early = [...books.pixes.values(), ...books.sent.values()].flatMap(({ reports }) => reports.slice(1))
-    const copies = [...heard, ...early]
+    const early = [...books.pixes.values()].flatMap(({ reports }) => reports.slice(1))
+    const copies = [...heard, ...early.map(({ notification }) => notification)]
     if (copies.length === 0) return
     const copy = machine.pick(copies)
     machine.count("a report comes twice, late or early")
@@ -80,131 +86,169 @@ export const makeBooksInstitutions = (options: {
     return row?.id
   }
 
-  let facts = 0
+  let ids = 0
   /** The id by which the institutions know what happened. */
-  const factId = () => `fact-${++facts}`
+  const factId = () => `fact-${++ids}`
 
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
     const { txid } = pix
-    const change = (state: Pix["state"], report: AcquirerNotification) => {
-      pix.state = state
-      pix.reports.push(report)
-      machine.note(undefined, `${pix.operation} is ${state} at the acquirer`)
+    const report = (notification: AcquirerNotification, fact?: FactOf) => {
+      const placed: Fact | undefined = fact && { ...fact, at: machine.moment() }
+      if (placed !== undefined) pix.facts.push(placed)
+      pix.reports.push({ notification, fact: placed })
+      machine.note(
+        undefined,
+        `${pix.operation}: ${notification._tag} ${placed && "cents" in placed ? placed.cents : ""}`
+      )
     }
-    switch (pix.state) {
-      case "emitted":
-        return machine.random() < 0.85
-          ? change("paid", { _tag: "charge.paid", txid, endToEndId: endToEndIdOf(txid) })
-          : change("failed", { _tag: "charge.failed", txid, reason: "by the simulation" })
-      case "paid": {
-        if (machine.random() < 0.3) return
-        const dispute = pix.dispute
-        switch (machine.below(6)) {
-          case 0:
-            return change("refunded", { _tag: "charge.refunded", txid, externalId: factId() })
-          case 1: {
-            const as = machine.pick(["refunded", "charged_back"] as const)
-            return change(as, { _tag: "charge.returned", txid, as, externalId: factId() })
-          }
-          case 2:
-            if (dispute === undefined || pix.reports.length > 0) return
-            // Final even after a `won`.
-            return change("charged_back", { _tag: "med.lost", disputeId: dispute })
-          default:
-            pix.dispute = undefined
-            return change("contested", {
-              _tag: "med.opened",
-              txid,
-              reason: "by the simulation",
-              externalId: factId()
-            })
+    if (pix.state === "emitted") {
+      const isPaid = machine.random() < 0.85
+      pix.state = isPaid ? "paid" : "failed"
+      return report(
+        isPaid
+          ? { _tag: "charge.paid", txid, endToEndId: endToEndIdOf(txid) }
+          : { _tag: "charge.failed", txid, reason: "by the simulation" }
+      )
+    }
+    const all = left(pix)
+    if (pix.state !== "paid" || all === 0) return
+    const partOf = (most: number) => {
+      const cents = machine.pick([most, most, Math.ceil(most / 2), 1])
+      if (cents < all) machine.count("a part of a Pix is contested or goes back")
+      return cents
+    }
+    /** Somebody returns it. A MED of which nothing is left is over. */
+    const giveBack = () => {
+      const cents = partOf(all)
+      if (cents === all) pix.meds = []
+      report({ _tag: "charge.refunded", txid, amount: cents, externalId: factId() }, { tag: "returned", cents })
+    }
+    const contest = () => {
+      const free = uncontested(pix)
+      if (free <= 0) return
+      const [id, cents] = [factId(), partOf(free)]
+      // Returns of MEDs name none: the service knows them by their amounts.
+      if (pix.facts.some((fact) => "med" in fact && "cents" in fact && fact.cents === cents)) return
+      pix.meds.push({ id, cents, isOpen: true, dispute: undefined })
+      report(
+        { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id },
+        { tag: "contested", med: id, cents }
+      )
+    }
+    const lose = (med: Med) => {
+      // Final even after a `won`.
+      pix.meds = pix.meds.filter((each) => each !== med)
+      const cents = Math.min(med.cents, all)
+      if (cents === all) pix.meds = []
+      return { tag: "lost", med: med.id, cents } as const
+    }
+    if (pix.meds.every(({ isOpen }) => !isOpen)) {
+      if (machine.random() < 0.3) return
+      switch (machine.below(6)) {
+        case 0:
+          return giveBack()
+        case 1: {
+          // Without a word before.
+          const cents = partOf(all)
+          const as = cents === all ? machine.pick(["refunded", "charged_back"] as const) : "charged_back"
+          pix.meds = []
+          const externalId = factId()
+          return report(
+            { _tag: "charge.returned", txid, as, amount: cents, externalId },
+            { tag: "lost", med: externalId, cents }
+          )
         }
-      }
-      case "contested": {
-        // It is decided once the service has the MED.
-        const disputeId = pix.dispute
-        if (disputeId === undefined || pix.reports.length > 0) return
-        switch (machine.below(5)) {
-          case 0:
-            pix.reports.push({ _tag: "med.message", disputeId, text: "?", externalId: factId() })
-            return
-          case 1:
-            return change("charged_back", { _tag: "charge.returned", txid, as: "charged_back", externalId: factId() })
-          case 2:
-            return change("charged_back", { _tag: "med.lost", disputeId })
-          default:
-            return change("paid", { _tag: "med.won", disputeId })
+        case 2: {
+          const won = pix.meds.at(-1)
+          if (won?.dispute === undefined || pix.reports.length > 0) return
+          return report({ _tag: "med.lost", disputeId: won.dispute }, lose(won))
         }
+        default:
+          return contest()
       }
+    }
+    // It is decided once the service has the MED.
+    const med = machine.pick(pix.meds.filter(({ isOpen }) => isOpen))
+    const disputeId = med.dispute
+    if (disputeId === undefined || pix.reports.length > 0) return
+    switch (machine.below(8)) {
+      case 0:
+        return report({ _tag: "med.message", disputeId, text: "?", externalId: factId() })
+      case 1: {
+        const fact = lose(med)
+        const { cents } = fact
+        return report({ _tag: "charge.returned", txid, as: "charged_back", amount: cents, externalId: factId() }, fact)
+      }
+      case 2:
+        return report({ _tag: "med.lost", disputeId }, lose(med))
+      case 3:
+      case 4:
+        return giveBack()
+      case 5:
+      case 6:
+        med.isOpen = false
+        return report({ _tag: "med.won", disputeId }, { tag: "won", med: med.id })
       default:
-        return
+        if (uncontested(pix) > 0) machine.count("a second MED while one is open")
+        return contest()
     }
   }
 
   const payWhole = (process: ServerProcess, pix: Pix) => {
     pix.state = "paid"
-    pix.reports.push({ _tag: "charge.paid", txid: pix.txid, endToEndId: endToEndIdOf(pix.txid) })
+    const notification = { _tag: "charge.paid", txid: pix.txid, endToEndId: endToEndIdOf(pix.txid) } as const
+    pix.reports.push({ notification, fact: undefined })
     notify(process, pix)
   }
 
-  const reconcile = async () => {
-    const broken: Array<string> = []
-    const charges = await query<{ id: string; status: string; amount: bigint; end_to_end_id: string | null }>(
-      `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
-         end_to_end_id FROM charges`
-    )
-    const fitting: Readonly<Record<string, ReadonlyArray<string>>> = {
+  const statement = (): BankStatement => {
+    const fitting: Readonly<Record<Pix["state"], ReadonlyArray<string>>> = {
       emitted: ["pending", "expired"],
       refused: ["failed"],
-      paid: ["paid"],
+      paid: [],
       // It failed after it had expired, by the clock of the process that was notified: no event says so.
       failed: machine.counts.has("a clock is set") ? ["failed", "expired", "pending"] : ["failed", "expired"],
       // A cancellation without an answer leaves a charge that expires.
-      canceled: ["canceled", "pending", "expired"],
-      refunded: ["refunded"],
-      charged_back: ["charged_back"],
-      contested: ["infraction"]
+      canceled: ["canceled", "pending", "expired"]
     }
-    for (const { amount, end_to_end_id, id, status } of charges) {
-      const pix = books.pixes.get(txidFromId(id))
-      if (pix === undefined) broken.push(`charge ${id} is ${status}, and the acquirer knows no Pix of it`)
-      else if (!fitting[pix.state]!.includes(status)) {
-        broken.push(`charge ${id} is ${status}, at the acquirer ${pix.state}`)
-      } else if (pix.amount !== Number(amount)) broken.push(`charge ${id} has another amount than its Pix`)
-      if (["paid", "refunded", "charged_back", "infraction"].includes(status) && end_to_end_id === null) {
-        broken.push(`charge ${id} is ${status} without a settlement`)
-      }
+    const pixes = [...books.pixes.values()]
+    const payouts = [...books.sent.values()].map(({ order, outcome }) => ({
+      operation: order.description ?? "",
+      cents: order.amount,
+      outcome
+    }))
+    const pix = pixes
+      .filter(({ state }) => state === "paid")
+      .map(({ amount, facts, txid }) => ({
+        connectionId: SIMULATOR_CONNECTION,
+        endToEndId: endToEndIdOf(txid),
+        txid,
+        cents: amount,
+        facts
+      }))
+    return {
+      pix,
+      payouts,
+      unpaid: new Map(pixes.map(({ state, txid }) => [idFromTxid(txid) ?? txid, fitting[state]])),
+      balanceCents: pix.reduce((sum, one) => sum + leftOf(one), 0) - sentCents(payouts)
     }
-    const known = new Set(charges.map(({ id }) => id))
-    for (const { txid } of books.pixes.values()) {
-      if (!known.has(idFromTxid(txid) ?? "")) broken.push(`the acquirer has a Pix that is no charge of ours: ${txid}`)
-    }
-    const payouts = await query<{ id: string; status: string; amount: bigint }>(
-      "SELECT id, status, amount FROM payouts"
-    )
-    for (const { amount, id, status } of payouts) {
-      const sent = books.sent.get(id)
-      const expected = sent === undefined ? ["pending", "canceled"] : [sent.outcome as string]
-      if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
-      if (sent !== undefined && sent.order.amount !== Number(amount))
-        broken.push(`payout ${id} was sent with another amount`)
-    }
-    const paidOut = new Set(payouts.map(({ id }) => id))
-    for (const id of books.sent.keys()) if (!paidOut.has(id)) broken.push(`${id} was sent, and is no payout of ours`)
-    return broken
   }
 
   return {
     broken: books.broken,
+    connectionFor: () => undefined,
     paysOut: true,
-    refunds: true,
-    hasParts: () => false,
     storm: () => {},
+    later: () =>
+      learnAll(
+        [...books.pixes.values()].flatMap(({ facts }) => facts),
+        machine.moment()
+      ),
     happen: () => {
       const pixes = [...books.pixes.values()]
       if (pixes.length === 0) return
-      const moving = pixes.filter(({ state }) => state === "paid" || state === "contested")
+      const moving = pixes.filter(({ state }) => state === "paid")
       happen(machine.pick(moving.length > 0 && machine.random() < 0.5 ? moving : pixes))
     },
     notify: (process) => {
@@ -219,12 +263,22 @@ export const makeBooksInstitutions = (options: {
     isUnpaid: (chargeId) => pixOf(chargeId)?.state === "emitted",
     wasRefused: (chargeId) => pixOf(chargeId)?.state === "refused",
     someDispute: () =>
-      [...books.pixes.values()].find(({ dispute }) => dispute !== undefined && machine.random() < 0.5)?.dispute,
+      [...books.pixes.values()]
+        .flatMap(({ meds }) => meds)
+        .find(({ dispute }) => dispute !== undefined && machine.random() < 0.5)?.dispute,
     someException: () => undefined,
     observe: async () => {
+      const unknown = [...books.sent.values()].filter(({ payoutId }) => payoutId === undefined)
+      if (unknown.length > 0) {
+        const ids = await query<{ id: string; description: string }>("SELECT id, description FROM payouts")
+        for (const one of unknown)
+          one.payoutId = ids.find(({ description }) => description === one.order.description)?.id
+      }
       for (const pix of learn) {
-        pix.dispute = await disputeOf(pix)
-        if (pix.dispute === undefined) broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
+        const dispute = await disputeOf(pix)
+        if (dispute === undefined) broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
+        const med = pix.meds.find((each) => each.isOpen && each.dispute === undefined)
+        if (med !== undefined) med.dispute = dispute
         learn.delete(pix)
       }
     },
@@ -238,8 +292,8 @@ export const makeBooksInstitutions = (options: {
       Promise.resolve(
         due()
           .flatMap(({ reports }) => reports)
-          .map(({ _tag }) => `a notification is not acknowledged: ${_tag}`)
+          .map(({ notification }) => `a notification is not acknowledged: ${notification._tag}`)
       ),
-    reconcile
+    statement
   }
 }

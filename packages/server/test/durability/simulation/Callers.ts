@@ -15,7 +15,7 @@ import type { Server } from "./SqlServer.ts"
 import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
 import { customer, makeOperations, type Operation, type Operations } from "./Operations.ts"
-import { makeOperators } from "./Operators.ts"
+import { makeOperators, type Operators } from "./Operators.ts"
 import type { Receivers } from "./Receivers.ts"
 import type { Request, ServerProcess } from "./ServerProcess.ts"
 import { makeStops } from "./Stops.ts"
@@ -37,6 +37,8 @@ export interface Callers {
   readonly merchants: ReadonlyArray<Merchant>
   readonly operations: ReadonlyArray<Operation>
   readonly create: Operations["create"]
+  readonly acceptances: Operators["acceptances"]
+  readonly isCanceled: Operators["isCanceled"]
   /** One more merchant. */
   readonly join: (
     process: ServerProcess,
@@ -155,6 +157,8 @@ export const makeCallers = (options: {
         payout_fee: { fixed: settings.feeFixed, basis_points: settings.feeBasisPoints },
         release_delay: settings.releaseDelayS
       })
+      const connection = institutions.connectionFor(merchants.length)
+      if (connection !== undefined) yield* accounts.update(account.id, { connection_id: connection })
       const application = yield* accounts.createApplication(account.id, "Loja")
       const { key } = yield* keys.create({
         applicationId: application.id,
@@ -179,6 +183,8 @@ export const makeCallers = (options: {
     operations: operations.all,
     create,
     join,
+    acceptances: operators.acceptances,
+    isCanceled: operators.isCanceled,
     resume: operators.resume,
 
     pay: (process, merchant, most) => {

@@ -123,7 +123,7 @@ const preparation = [
       || lpad(to_hex(nextval('simulation_ids')), 15, '0'))::uuid $$`,
   `CREATE TABLE simulation_moves (
     order_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, id uuid NOT NULL, was text,
-    is_now text NOT NULL, sequence integer, amount bigint)`,
+    is_now text NOT NULL, sequence integer)`,
   `CREATE FUNCTION simulation_move() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF TG_OP = 'INSERT' THEN
@@ -140,34 +140,17 @@ const preparation = [
       `CREATE TRIGGER simulation_move AFTER INSERT OR UPDATE ON ${table}
         FOR EACH ROW EXECUTE FUNCTION simulation_move('${table}')`
   ),
-  `CREATE FUNCTION simulation_release() RETURNS trigger LANGUAGE plpgsql AS $$
+  // Payouts and refunds take no more than is there. The trigger sees the balances after its statement.
+  `CREATE FUNCTION simulation_spend() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      IF NEW.released_at IS NOT NULL AND OLD.released_at IS NULL AND NEW.amount = OLD.amount THEN
-        INSERT INTO simulation_moves (kind, id, is_now, amount) VALUES ('releases', NEW.charge_id, 'released', NEW.amount);
+      IF (SELECT balance FROM ledger_accounts WHERE owner_id = NEW.account_id AND kind = 'available') < 0 THEN
+        INSERT INTO simulation_moves (kind, id, is_now) VALUES ('transfers', NEW.resource_id, NEW.reason);
       END IF;
       RETURN NULL;
     END $$`,
-  `CREATE TRIGGER simulation_release AFTER UPDATE ON releases FOR EACH ROW EXECUTE FUNCTION simulation_release()`,
-  // A refund takes its money with the order, before the charge moves.
-  `CREATE FUNCTION simulation_order() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      IF NEW.kind = 'refund' AND (TG_OP = 'INSERT' OR NEW.state <> OLD.state) THEN
-        INSERT INTO simulation_moves (kind, id, was, is_now, amount)
-          VALUES ('orders', NEW.charge_id, CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END, NEW.state, NEW.amount);
-      END IF;
-      RETURN NULL;
-    END $$`,
-  `CREATE TRIGGER simulation_order AFTER INSERT OR UPDATE ON acquirer_orders
-    FOR EACH ROW EXECUTE FUNCTION simulation_order()`,
-  `CREATE FUNCTION simulation_acceptance() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      IF NEW.action = 'accept' AND OLD.action IS DISTINCT FROM 'accept' THEN
-        INSERT INTO simulation_moves (kind, id, is_now, amount) VALUES ('exceptions', NEW.id, 'accepted', OLD.unallocated);
-      END IF;
-      RETURN NULL;
-    END $$`,
-  `CREATE TRIGGER simulation_acceptance AFTER UPDATE ON acquirer_exceptions
-    FOR EACH ROW EXECUTE FUNCTION simulation_acceptance()`,
+  `CREATE TRIGGER simulation_spend AFTER INSERT ON ledger_transfers FOR EACH ROW
+    WHEN (NEW.debit = 'available' AND NEW.credit IN ('payouts_in_transit', 'returns_in_transit'))
+    EXECUTE FUNCTION simulation_spend()`,
   // Only a resend reschedules a finished delivery, and restarts its curve.
   `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

@@ -5,6 +5,7 @@ import type { ConnectionRegistry } from "../../../src/providers/connections/Conn
 import type { SettingsShape } from "../../../src/base/Settings.ts"
 import type { Database } from "./Database.ts"
 import type { Running } from "./Machine.ts"
+import type { BankPayout, BankPix } from "./MoneyModel.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 /** The acquirer as a process sees it. */
@@ -25,12 +26,12 @@ export interface Institutions {
   readonly notifyAgain: (process: ServerProcess) => void
   /** The whole amount of a charge is paid, and the service notified, unless its acquirer does not wait for a payment. */
   readonly pay: (process: ServerProcess, chargeId: string) => void
+  /** The connection of a merchant, by its number; `undefined`: the default one. */
+  readonly connectionFor: (merchant: number) => string | undefined
   /** Whether payouts are sent. */
   readonly paysOut: boolean
-  /** Whether operators return money. */
-  readonly refunds: boolean
-  /** Whether MEDs and returns may be, or were, of a part of a payment. */
-  readonly hasParts: () => boolean
+  /** The service has everything that happened so far. From now on the bank sends nothing by itself. */
+  readonly later: () => void
   /** The faults of the institutions begin or end. */
   readonly storm: (on: boolean) => void
   /** True of a charge that the acquirer has, and that nobody has paid. */
@@ -49,8 +50,17 @@ export interface Institutions {
   readonly unacknowledged: () => number
   /** Everything that is unfinished between the service and the institutions. */
   readonly waiting: () => Promise<ReadonlyArray<string>>
-  /** The service's charges and payouts against the acquirer's, at the end; returns violations. */
-  readonly reconcile: () => Promise<ReadonlyArray<string>>
+  /** What the bank did, at the end. */
+  readonly statement: () => BankStatement
+}
+
+/** The books of the bank. */
+export interface BankStatement {
+  readonly pix: ReadonlyArray<BankPix>
+  readonly payouts: ReadonlyArray<BankPayout>
+  /** The states that each charge may have while nothing has paid it, by its id. */
+  readonly unpaid: ReadonlyMap<string, ReadonlyArray<string>>
+  readonly balanceCents: number
 }
 
 /** A caller waits no longer than this, in milliseconds. */

@@ -11,8 +11,8 @@ import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import { compareDeliveries } from "./DeliveryInvariants.ts"
 import type { Institutions } from "./Institutions.ts"
-import { makeMoneyModel, type MoveRow } from "./MoneyModel.ts"
 import type { Receivers } from "./Receivers.ts"
+import { reconcile } from "./Reconciliation.ts"
 import { allowedMoves } from "./Transitions.ts"
 
 export interface Invariants {
@@ -36,17 +36,16 @@ export const makeInvariants = (options: {
 }): Invariants => {
   const { attemptsInAll, callers, calls, database, institutions, receivers } = options
   const { query } = database
-  const model = makeMoneyModel((id) => callers.merchants.find(({ accountId }) => accountId === id)!)
   const moved = new Map<string, Array<string>>()
   const reached = new Map<string, number>()
   let seen = 0
 
   const soFar: Invariants["soFar"] = async () => {
     const broken = [...calls.broken, ...institutions.broken, ...receivers.broken]
-    const [rows, kept, connections, differing] = await Promise.all([
-      query<MoveRow>(movesSince, [String(seen)]),
-      query<{ owner_id: string; kind: string; balance: bigint }>("SELECT owner_id, kind, balance FROM ledger_accounts"),
-      unallocatedOf(),
+    const [rows, [all], negative, differing] = await Promise.all([
+      query<MoveRow>("SELECT * FROM simulation_moves WHERE order_no > $1::bigint ORDER BY order_no", [String(seen)]),
+      query<{ sum: bigint }>("SELECT coalesce(sum(balance), 0)::bigint AS sum FROM ledger_accounts"),
+      query<{ resource_id: string; kind: string }>(fundsBelowZero),
       query<{ owner_id: string; kind: string }>(transfersThatDiffer)
     ])
     for (const row of rows) {
@@ -55,46 +54,23 @@ export const makeInvariants = (options: {
         broken.push(`delivery ${row.id} was ${row.was}, and is ${row.is_now} though nobody resent it`)
         continue
       }
-      if (row.kind !== "releases" && row.kind !== "orders" && row.kind !== "exceptions") {
-        const states = moved.get(row.id) ?? []
-        moved.set(row.id, [...states, row.is_now])
-        const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
-        const state = `${row.kind} that were ${row.is_now}`
-        reached.set(state, (reached.get(state) ?? 0) + 1)
-        if (!allowedMoves.has(step)) broken.push(`${row.id} is moved as no table allows: ${step}`)
-        if (row.sequence !== states.length + 1)
-          broken.push(`${row.id} has the sequence ${row.sequence} after ${states.join(">")}`)
+      if (row.kind === "transfers") {
+        broken.push(`${row.is_now} of ${row.id} spends what is not there`)
+        continue
       }
-      // States say nothing of the parts of a charge that went back.
-      if (!institutions.hasParts()) broken.push(...model.apply(row, moved.get(row.id) ?? []))
+      const states = moved.get(row.id) ?? []
+      moved.set(row.id, [...states, row.is_now])
+      const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
+      const state = `${row.kind} that were ${row.is_now}`
+      reached.set(state, (reached.get(state) ?? 0) + 1)
+      if (!allowedMoves.has(step)) broken.push(`${row.id} is moved as no table allows: ${step}`)
+      if (row.sequence !== states.length + 1)
+        broken.push(`${row.id} has the sequence ${row.sequence} after ${states.join(">")}`)
     }
-    if (institutions.hasParts()) {
-      const rows = await query<{ resource_id: string; kind: string }>(fundsBelowZero)
-      for (const { kind, resource_id } of rows) broken.push(`${kind} of charge ${resource_id} is below zero`)
-    }
-    let sum = 0
-    for (const { balance, kind, owner_id } of kept) {
-      sum += Number(balance)
-      if (institutions.hasParts()) continue
-      const expected = model.balanceOf(owner_id, kind) + (connections.get(`${owner_id} ${kind}`) ?? 0)
-      if (Number(balance) !== expected) broken.push(`${kind} of ${owner_id} is ${balance}, in the model ${expected}`)
-    }
-    if (sum !== 0) broken.push(`all ledger accounts sum to ${sum}`)
+    for (const { kind, resource_id } of negative) broken.push(`${kind} of charge ${resource_id} is below zero`)
+    if (all!.sum !== 0n) broken.push(`all ledger accounts sum to ${all!.sum}`)
     for (const { kind, owner_id } of differing) broken.push(`${kind} of ${owner_id} is not the sum of its transfers`)
     return broken
-  }
-
-  /** The ledger accounts of connections: what their exceptions have not given away. */
-  const unallocatedOf = async () => {
-    const rows = await query<{ connection_id: string; cents: bigint }>(
-      "SELECT connection_id, sum(unallocated)::bigint AS cents FROM acquirer_exceptions GROUP BY connection_id"
-    )
-    const balances = new Map<string, number>()
-    for (const { cents, connection_id } of rows) {
-      balances.set(`${connection_id} unallocated`, Number(cents))
-      balances.set(`${connection_id} acquirer`, -Number(cents))
-    }
-    return balances
   }
 
   const waiting: Invariants["waiting"] = async () => {
@@ -123,7 +99,7 @@ export const makeInvariants = (options: {
     waiting,
     reached: () => reached,
     atTheEnd: async () => {
-      const broken = [...(await soFar()), ...(await institutions.reconcile())]
+      const broken = [...(await soFar()), ...(await reconcile({ database, callers, institutions }))]
       await compareOperations(broken)
       for (const { id } of await query<{ id: string }>(incompleteKeys))
         broken.push(`${id} is not as the key tables have it`)
@@ -133,19 +109,6 @@ export const makeInvariants = (options: {
     }
   }
 }
-
-const movesSince = `
-  SELECT m.order_no, m.kind, m.id, m.was, m.is_now, m.sequence,
-    coalesce(c.account_id, p.account_id, d.account_id, e.account_id) AS account_id,
-    coalesce(m.amount, c.amount, p.amount, d.amount) AS amount, p.fee,
-    EXISTS (SELECT FROM acquirer_exceptions a WHERE a.action = 'accept' AND a.charge_id = c.id
-      AND a.end_to_end_id = c.end_to_end_id) AS by_exception
-  FROM simulation_moves m
-  LEFT JOIN charges c ON c.id = m.id AND m.kind IN ('charges', 'releases', 'orders')
-  LEFT JOIN payouts p ON p.id = m.id AND m.kind = 'payouts'
-  LEFT JOIN disputes d ON d.id = m.id AND m.kind = 'disputes'
-  LEFT JOIN acquirer_exceptions e ON e.id = m.id AND m.kind = 'exceptions'
-  WHERE m.order_no > $1::bigint ORDER BY m.order_no`
 
 const transfersThatDiffer = `
   SELECT owner_id, kind FROM (
@@ -161,6 +124,16 @@ const fundsBelowZero = `
   SELECT t.resource_id, ends.kind FROM ledger_transfers t JOIN charges c ON c.id = t.resource_id
   CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
   WHERE ends.kind <> 'acquirer' GROUP BY t.resource_id, ends.kind HAVING sum(ends.amount) < 0`
+
+/** A row of `simulation_moves`. */
+interface MoveRow {
+  readonly order_no: bigint
+  readonly kind: "charges" | "payouts" | "disputes" | "transfers" | "deliveries"
+  readonly id: string
+  readonly was: string | null
+  readonly is_now: string
+  readonly sequence: number | null
+}
 
 const waitingRows = `
   SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE status = 'processing'

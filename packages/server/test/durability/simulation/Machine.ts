@@ -43,6 +43,8 @@ export interface Machine {
   readonly below: (bound: number) => number
   readonly pick: <A>(values: ReadonlyArray<A>) => A
   readonly nowMs: () => number
+  /** Grows with each call: tells what happened first within one instant. */
+  readonly moment: () => number
   /** What happened, a line each. */
   readonly note: (process: Running | undefined, line: string) => void
   readonly history: ReadonlyArray<string>
@@ -74,6 +76,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   let now = startMs
   let faultsOn = false
   let order = 0
+  let moments = 0
   const current = new AsyncLocalStorage<Running | undefined>()
   let steps: Array<Step> = []
   let sleepers: Array<Sleeper> = []
@@ -143,6 +146,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     random,
     below: (bound) => Math.floor(random() * bound),
     pick: (values) => values[Math.floor(random() * values.length)]!,
+    moment: () => ++moments,
     nowMs: () => now,
     note: (process, line) => {
       history.push(`${((now - startMs) / 1000).toFixed(3).padStart(12)}  ${(process?.name ?? "").padEnd(3)} ${line}`)

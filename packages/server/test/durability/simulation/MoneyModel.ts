@@ -1,133 +1,189 @@
 /**
- * The balances of ledger accounts that the moves of resources should give, by the rules of the contract.
+ * The money that a bank's doings leave in the books, by the rules of the contract: of each Pix and each payout.
  *
- * Written again from the contract; none of it goes through the service.
+ * Fed by what the bank did and by what operators were answered. Written again from the contract; none of it goes through the
+ * service, and it reads no row of the service's money.
+ *
+ * The service may learn in another order what the bank did. A fact comes after those that the service had for certain when it
+ * happened; every order of the rest is right.
  */
-import type { Merchant } from "./Callers.ts"
 
-/** A row of `simulation_moves`, with its resource's account and amount. */
-export interface MoveRow {
-  readonly order_no: bigint
-  readonly kind: "charges" | "payouts" | "disputes" | "releases" | "orders" | "deliveries" | "exceptions"
-  readonly id: string
-  readonly was: string | null
-  readonly is_now: string
-  readonly sequence: number | null
-  readonly account_id: string
-  readonly amount: bigint
-  readonly fee: bigint | null
-  /** Of a charge: whether an exception that was accepted pays it. */
-  readonly by_exception: boolean
+/** Something that happened to a Pix after its payment. */
+export type Fact = FactOf & {
+  /** `Machine.moment`, when it began. */
+  readonly at: number
+  /** The moment from which on the service has it for certain. */
+  known?: number
 }
 
-export interface MoneyModel {
-  /** Applies a move; `states` are those of its resource so far. Returns violations. */
-  readonly apply: (row: MoveRow, states: ReadonlyArray<string>) => ReadonlyArray<string>
-  readonly balanceOf: (owner: string, kind: string) => number
+/** A fact before it has its place. */
+export type FactOf =
+  /** Cents went back to the payer: as an operator ordered, or as somebody else did. */
+  | { readonly tag: "refunded" | "returned"; readonly cents: number }
+  /** A MED contests cents. */
+  | { readonly tag: "contested"; readonly med: string; readonly cents: number }
+  | { readonly tag: "won"; readonly med: string }
+  /** Cents of a MED went back to the payer, with or without a word before. */
+  | { readonly tag: "lost"; readonly med: string; readonly cents: number }
+  /** An account has it from now on: an operator, or a rule, accepted it. */
+  | { readonly tag: "accepted" }
+
+/** A Pix that arrived at its bank. */
+export interface BankPix {
+  /** The connection of the key that was paid. */
+  readonly connectionId: string
+  readonly endToEndId: string
+  readonly txid: string | undefined
+  readonly cents: number
+  readonly facts: ReadonlyArray<Fact>
 }
 
-export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): MoneyModel => {
-  const balances = new Map<string, number>()
-  const balanceOf = (owner: string, kind: string) => balances.get(`${owner} ${kind}`) ?? 0
-  const move = (owner: string, kind: string, amount: number) =>
-    balances.set(`${owner} ${kind}`, balanceOf(owner, kind) + amount)
+/** A payout that its bank has. */
+export interface BankPayout {
+  /** The name of the caller's operation, which the payer sees. */
+  readonly operation: string
+  readonly cents: number
+  readonly outcome: "processing" | "completed" | "failed"
+}
 
-  /** What is not released yet of a charge. */
-  const unreleased = new Map<string, number>()
-  /** Charges of which a refund is in flight, with what it took of their unreleased money. */
-  const refunding = new Map<string, number>()
-  /** Charges whose refund was completed. */
-  const returned = new Set<string>()
+/** Where the money of a Pix is. */
+export interface PixMoney {
+  /** Of the account that has it: `pending` and `available`. */
+  readonly free: number
+  readonly blocked: number
+  readonly unallocated: number
+  /** An account has it. */
+  readonly isHeld: boolean
+  /** The cents that each open MED contests; where nobody has the money: will contest. */
+  readonly meds: Readonly<Record<string, number>>
+  readonly isLost: boolean
+  /** The cents of MEDs that were lost before their opening was heard of. */
+  readonly arrived: ReadonlyArray<number>
+}
 
-  /** Money of a charge leaves the balance: what is not released first. Answers how much of it that was. */
-  const leave = (chargeId: string, owner: string, amount: number): number => {
-    const held = Math.min(amount, unreleased.get(chargeId) ?? 0)
-    unreleased.set(chargeId, (unreleased.get(chargeId) ?? 0) - held)
-    move(owner, "pending", -held)
-    move(owner, "available", held - amount)
-    return held
+/** The service has all of these. */
+export const learnAll = (facts: ReadonlyArray<Fact>, moment: number): void => {
+  for (const fact of facts) fact.known ??= moment
+}
+
+/** What has not gone back to the payer. */
+export const leftOf = ({ cents, facts }: Pick<BankPix, "cents" | "facts">): number =>
+  facts.reduce((left, fact) => left - returnedBy(fact), cents)
+
+/** Where the money of a Pix may be; nothing where no order of the facts is possible. `isHeld`: it pays a charge as it arrives. */
+export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fact>): ReadonlyArray<PixMoney> => {
+  const begin: PixMoney = {
+    free: isHeld ? cents : 0,
+    blocked: 0,
+    unallocated: isHeld ? 0 : cents,
+    isHeld,
+    meds: {},
+    isLost: false,
+    arrived: []
   }
-
-  const apply: MoneyModel["apply"] = (row, states) => {
-    const broken: Array<string> = []
-    const { account_id: owner } = row
-    const amount = Number(row.amount)
-    const step = `${row.was ?? "-"}>${row.is_now}`
-    if (row.kind === "charges") {
-      if (row.is_now === "paid" && row.was !== "infraction" && row.by_exception) {
-        // The acceptance credits it.
-      } else if (row.is_now === "paid" && row.was === "pending") {
-        const isHeld = merchantOf(owner).releaseDelayS > 0
-        if (isHeld) unreleased.set(row.id, amount)
-        move(owner, isHeld ? "pending" : "available", amount)
-        move(owner, "acquirer", -amount)
-      } else if (refunding.has(row.id) || returned.has(row.id)) {
-        // The money left with the order.
-      } else if (step === "paid>infraction") {
-        leave(row.id, owner, amount)
-        move(owner, "blocked", amount)
-      } else if (step === "infraction>paid") {
-        move(owner, "blocked", -amount)
-        move(owner, "available", amount)
-      } else if (row.is_now === "refunded" || row.is_now === "charged_back") {
-        if (row.was === "infraction") move(owner, "blocked", -amount)
-        else leave(row.id, owner, amount)
-        move(owner, "acquirer", amount)
-      }
-    } else if (row.kind === "orders") {
-      if (row.is_now === "ordered") {
-        if (refunding.has(row.id)) broken.push(`two refunds of ${row.id} are in flight`)
-        refunding.set(row.id, leave(row.id, owner, amount))
-        move(owner, "returns_in_transit", amount)
-        if (balanceOf(owner, "available") < 0 && refunding.get(row.id) !== amount) {
-          broken.push(`a refund of ${row.id} spends what is not there`)
-        }
-      } else {
-        const held = refunding.get(row.id) ?? 0
-        refunding.delete(row.id)
-        move(owner, "returns_in_transit", -amount)
-        if (row.is_now !== "refused") {
-          returned.add(row.id)
-          move(owner, "acquirer", amount)
-          return broken
-        }
-        // A MED was opened meanwhile, or opened and lost: the money is its own.
-        const status = states.at(-1)
-        if (status === "infraction" || status === "charged_back") {
-          move(owner, status === "infraction" ? "blocked" : "acquirer", amount)
-          return broken
-        }
-        unreleased.set(row.id, (unreleased.get(row.id) ?? 0) + held)
-        move(owner, "pending", held)
-        move(owner, "available", amount - held)
-      }
-    } else if (row.kind === "exceptions") {
-      move(owner, "available", amount)
-      move(owner, "acquirer", -amount)
-    } else if (row.kind === "releases") {
-      unreleased.set(row.id, (unreleased.get(row.id) ?? 0) - amount)
-      move(owner, "pending", -amount)
-      move(owner, "available", amount)
-    } else if (row.kind === "payouts") {
-      const { feeBasisPoints, feeFixed } = merchantOf(owner)
-      const fee = feeFixed + Math.floor((amount * feeBasisPoints + 5000) / 10_000)
-      if (fee !== Number(row.fee)) broken.push(`payout ${row.id} has the fee ${row.fee}, the model ${fee}`)
-      const all = amount + fee
-      if (row.was === null) {
-        move(owner, "available", -all)
-        move(owner, "payouts_in_transit", all)
-        if (balanceOf(owner, "available") < 0) broken.push(`payout ${row.id} spends what is not there`)
-      } else if (row.is_now === "completed") {
-        move(owner, "payouts_in_transit", -all)
-        move(owner, "acquirer", amount)
-        move(owner, "fees", fee)
-      } else if (row.is_now === "failed" || row.is_now === "canceled") {
-        move(owner, "payouts_in_transit", -all)
-        move(owner, "available", all)
+  const all = 2 ** facts.length - 1
+  // By the set of the facts that have come.
+  const reached = Array.from({ length: all + 1 }, () => new Map<string, PixMoney>())
+  reached[0]!.set("", begin)
+  for (let come = 0; come < all; come++) {
+    for (const money of reached[come]!.values()) {
+      for (const [index, fact] of facts.entries()) {
+        if ((come & (1 << index)) !== 0) continue
+        if (facts.some((other, at) => (come & (1 << at)) === 0 && precedes(other, fact))) continue
+        for (const next of after(money, fact)) reached[come | (1 << index)]!.set(JSON.stringify(next), next)
       }
     }
-    return broken
   }
-
-  return { apply, balanceOf }
+  return [...reached[all]!.values()]
 }
+
+/** The ledger accounts of a payout's account, by its outcome. */
+export const moneyOfPayout = (
+  cents: number,
+  { feeBasisPoints, feeFixed }: { readonly feeBasisPoints: number; readonly feeFixed: number },
+  outcome: "pending" | "canceled" | BankPayout["outcome"]
+): Readonly<Record<string, number>> => {
+  const fee = feeFixed + Math.floor((cents * feeBasisPoints + 5000) / 10_000)
+  switch (outcome) {
+    case "completed":
+      return { available: -cents - fee, acquirer: cents, fees: fee }
+    case "pending":
+    case "processing":
+      return { available: -cents - fee, payouts_in_transit: cents + fee }
+    default:
+      return {}
+  }
+}
+
+/** What payouts have taken from the bank's balance. */
+export const sentCents = (payouts: ReadonlyArray<BankPayout>): number =>
+  payouts.reduce((sum, { cents, outcome }) => (outcome === "failed" ? sum : sum + cents), 0)
+
+const returnedBy = (fact: Fact): number =>
+  fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "lost" ? fact.cents : 0
+
+const precedes = (one: Fact, other: Fact): boolean =>
+  (one.known !== undefined && one.known < other.at) ||
+  (one.tag === "contested" && (other.tag === "won" || other.tag === "lost") && one.med === other.med)
+
+const contestedBy = (meds: PixMoney["meds"]): number => Object.values(meds).reduce((sum, cents) => sum + cents, 0)
+
+/** Empty where the rules allow it in no such state; several where they allow several. */
+const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
+  const { arrived, blocked, free, isHeld, meds, unallocated } = money
+  switch (fact.tag) {
+    case "refunded":
+      // Operators return what is not contested.
+      return isHeld ? left(money, { free: free - fact.cents }) : [{ ...money, unallocated: unallocated - fact.cents }]
+    case "returned": {
+      if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents }]
+      // DSP-7: what is contested goes first.
+      const first = Math.min(fact.cents, blocked)
+      return left(money, { blocked: blocked - first, free: free - (fact.cents - first) })
+    }
+    case "contested": {
+      if (!isHeld) return [{ ...money, meds: { ...meds, [fact.med]: fact.cents } }]
+      const cents = Math.max(0, Math.min(fact.cents, free + blocked - contestedBy(meds)))
+      const more = Math.min(cents, free)
+      const next = { ...money, free: free - more, blocked: blocked + more, meds: { ...meds, [fact.med]: cents } }
+      // It may be the opening of one whose loss was the first news of it.
+      const known = arrived.includes(fact.cents) ? [money] : []
+      return [...known, cents === 0 ? money : next]
+    }
+    case "won": {
+      const { [fact.med]: own, ...others } = meds
+      if (!isHeld || own === undefined) return [{ ...money, meds: others }]
+      const back = Math.max(0, blocked - contestedBy(others))
+      return [{ ...money, free: free + back, blocked: blocked - back, meds: others }]
+    }
+    case "lost": {
+      if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents, meds: without(meds, fact.med) }]
+      // DSP-5, DSP-7: one without a word before may be that of an open MED.
+      const isNew = meds[fact.med] === undefined
+      return (isNew ? ["", ...Object.keys(meds)] : [fact.med]).flatMap((ended) => {
+        const others = without(meds, ended)
+        // What other MEDs contest stays blocked, as far as there is other money.
+        const rest = free + blocked - fact.cents
+        const kept = Math.max(0, Math.min(contestedBy(others), blocked, rest))
+        const more = ended === "" ? [...arrived, fact.cents] : arrived
+        return left({ ...money, meds: others, isLost: true, arrived: more }, { blocked: kept, free: rest - kept })
+      })
+    }
+    case "accepted":
+      return Object.entries(meds).reduce<ReadonlyArray<PixMoney>>(
+        (all, [med, cents]) => all.flatMap((one) => after(one, { tag: "contested", med, cents, at: fact.at })),
+        [{ ...money, free: unallocated, unallocated: 0, isHeld: true, meds: {} }]
+      )
+  }
+}
+
+const without = (meds: PixMoney["meds"], med: string): PixMoney["meds"] => {
+  const { [med]: _ended, ...others } = meds
+  return others
+}
+
+/** What is left in the account. MEDs of nothing are over. */
+const left = (
+  money: PixMoney,
+  { blocked = money.blocked, free }: { readonly blocked?: number; readonly free: number }
+): ReadonlyArray<PixMoney> => (free < 0 ? [] : [{ ...money, blocked, free, ...(free + blocked === 0 && { meds: {} }) }])

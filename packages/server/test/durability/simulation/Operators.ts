@@ -19,10 +19,22 @@ import type { Stop, Stops } from "./Stops.ts"
 export interface Operators {
   /** A random operation of an operator. */
   readonly act: (process: ServerProcess) => void
+  /** When an acceptance of each exception was asked for and answered, and for whom; neither charge nor account: as it names. */
+  readonly acceptances: ReadonlyMap<string, ReadonlyArray<Acceptance>>
+  /** True of a charge whose cancellation was asked for. */
+  readonly isCanceled: (chargeId: string) => boolean
   /** Resumes all accounts. */
   readonly resume: (process: ServerProcess) => void
   /** Repeats the cancellations that were not answered, and resolves an exception; false when no cancellation is left. */
   readonly finish: (process: ServerProcess) => boolean
+}
+
+interface Acceptance {
+  readonly chargeId: string | null
+  readonly accountId: string | null
+  /** `Machine.moment` of the call, and of its answer. */
+  readonly at: number
+  known: number | undefined
 }
 
 export const makeOperators = (options: {
@@ -45,7 +57,9 @@ export const makeOperators = (options: {
   } = options
   /** Exceptions that were decided once. */
   const resolved = new Set<string>()
-  /** Cancellations without an answer. */
+  const acceptances = new Map<string, Array<Acceptance>>()
+  /** Cancellations that were asked for, and those without an answer. */
+  const canceled = new Set<string>()
   const cancels = new Set<string>()
 
   const someOf = (kind: Operation["kind"]) => {
@@ -54,6 +68,7 @@ export const makeOperators = (options: {
   }
 
   const cancel = (process: ServerProcess, id: string) => {
+    canceled.add(id)
     cancels.add(id)
     operate(
       process,
@@ -90,13 +105,19 @@ export const makeOperators = (options: {
       { action: "return", reason: null },
       { action: "accept", amount: null, chargeId: null, accountId: null, reason: null },
       { action: "accept", amount: null, chargeId, accountId: null, reason: null },
+      { action: "accept", amount: null, chargeId: null, accountId: machine.pick(merchants).accountId, reason: null },
       { action: "dismiss", reason: "settled elsewhere" }
     ])
     const decided = ExceptionResolution.use(({ resolve }) => resolve(id, decision, "operator"))
     // Not every exception has money, a charge or a payer.
     const allowed = ["InvalidStateError", "RequestRefused"]
+    const acceptance: Acceptance | undefined =
+      decision.action === "accept" ? { ...decision, at: machine.moment(), known: undefined } : undefined
+    if (acceptance !== undefined) acceptances.set(id, [...(acceptances.get(id) ?? []), acceptance])
     operate(process, `${decision.action} exception ${id}`, decided, allowed, (exit) => {
-      if (Exit.isSuccess(exit)) machine.count(`exceptions: ${decision.action}`)
+      if (Exit.isFailure(exit)) return
+      machine.count(`exceptions: ${decision.action}`)
+      if (acceptance !== undefined) acceptance.known = machine.moment()
     })
   }
 
@@ -114,8 +135,8 @@ export const makeOperators = (options: {
         return
       case 1: {
         const id = charge?.id
-        if (id === undefined || !institutions.refunds) return
-        const amount = institutions.hasParts() ? machine.pick([undefined, 1, 400]) : undefined
+        if (id === undefined) return
+        const amount = machine.pick([undefined, 1, 400])
         if (amount !== undefined) machine.count("refunds of a part")
         return operate(
           process,
@@ -183,6 +204,8 @@ export const makeOperators = (options: {
 
   return {
     act,
+    acceptances,
+    isCanceled: (chargeId) => canceled.has(chargeId),
     resume,
     finish: (process) => {
       for (const id of cancels) cancel(process, id)

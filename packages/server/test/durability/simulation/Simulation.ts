@@ -121,7 +121,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   const storm = async () => {
     machine.storm(true)
     institutions.storm(true)
-    const actions = 30 + machine.below(70)
+    const actions = 25 + machine.below(65)
     const isTwo = random() < 0.5
     for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 6000; steps++) {
       if (living().length < (isTwo ? 2 : 1) && random() < 0.2) start()
@@ -178,6 +178,11 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     )
   }
 
+  /** Does all that is ready before time moves. */
+  const drain = async () => {
+    for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
+  }
+
   /** Ends all faults, and lets time pass until nothing is left to do. */
   const quiet = async () => {
     machine.storm(false)
@@ -193,14 +198,28 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
       if (process === undefined) continue
       const isMore = await callers.finish(process)
       await until(() => calls.waiting() === 0 || living().length === 0)
-      // All that is ready is done before time moves.
-      for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
+      await drain()
       await look()
       left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]
       if (!isMore && left.length === 0 && machine.ready().length === 0) return
       await machine.advanceTo(machine.nowMs() + machine.pick([700, 20_000, 70_000]))
     }
     if (broken.length === 0) broken.push("something waits for ever:", ...left)
+  }
+
+  /** Days later, when sweeps have left their windows: the bank goes on, and says nothing of it by itself. */
+  const later = async () => {
+    machine.count("histories in which days pass")
+    for (const passedMs of [machine.pick([1, 4]) * DAY_MS, 70_000, 70_000]) {
+      await machine.advanceTo(machine.nowMs() + passedMs)
+      await settle()
+      await drain()
+    }
+    institutions.later()
+    for (let left = 3 + machine.below(6); left > 0; left--) institutions.happen()
+    // Returns of long ago are read once a day.
+    await machine.advanceTo(machine.nowMs() + DAY_MS + 60_000)
+    await quiet()
   }
 
   try {
@@ -211,6 +230,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     await storm()
     if (broken.length === 0 && isHostile(seed)) await siege()
     if (broken.length === 0) await quiet()
+    if (broken.length === 0 && random() < 0.35) await later()
     if (broken.length === 0) {
       const [process] = serving()
       callers.readBack(process!)
@@ -251,5 +271,6 @@ const institutionsOf = (
 let timersAreVirtual = false
 
 const START_MS = Date.UTC(2026, 10, 21, 12)
+const DAY_MS = 24 * 3_600_000
 const PATIENCE_STEPS = 20_000
 const QUIET_ROUNDS = 120

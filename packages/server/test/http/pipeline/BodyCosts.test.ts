@@ -2,9 +2,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { type ErrorBody, listed, someCharge } from "../../support/ChargeRequests.ts"
+import { unknownId } from "../../support/Declared.ts"
 import { makeOperator, sameOrigin, signIn } from "../../support/Operators.ts"
-import { exchange } from "../../support/RawConnection.ts"
+import { exchange, open } from "../../support/RawConnection.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
 
 /** The bytes of a body in chunks of this size. */
@@ -129,6 +131,35 @@ layer(TestService.layer({}), { excludeTestServices: true })("What a body costs",
       })
     )
   })
+
+  it.effect("ERR-18: a large body is not read before its sender is known, so that it evicts nobody's", () =>
+    Effect.gen(function* () {
+      const { operatorUrl } = yield* TestService
+      const sql = yield* SqlClient
+      const bytes = 30 * 1024 * 1024
+      const path = `/operator/v1/disputes/${unknownId}/defense`
+      // Authentication waits as long as the database may take, and is then given up.
+      const outcome = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`LOCK TABLE operator_tokens IN ACCESS EXCLUSIVE MODE`
+          const socket = yield* open(operatorUrl)
+          return yield* Effect.promise(
+            () =>
+              new Promise<string>((resolve) => {
+                socket.on("drain", () => resolve("all of it was read"))
+                socket.on("data", (answer) => resolve(String(answer).slice(0, 12)))
+                socket.write(
+                  `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n` +
+                    `x-operator-token: pixop_${"u".repeat(43)}\r\ncontent-length: ${bytes}\r\n\r\n`
+                )
+                socket.write(Buffer.alloc(bytes, " "))
+              })
+          )
+        })
+      )
+      assert.strictEqual(outcome, "HTTP/1.1 503")
+    }).pipe(Effect.scoped)
+  )
 
   describe("OPR-210: a sign-in takes at most 4 KiB", () => {
     it.effect.each(["/operator/v1/session", "/operator/v1/session/token"])("%s", (path) =>

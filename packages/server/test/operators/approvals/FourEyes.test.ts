@@ -1,6 +1,6 @@
 /** Four eyes: actions wait for a second operator, who does them by approving, over HTTP. */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
-import { ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
+import { ApprovalAction, approvalActions, isRepeated } from "@pix-payments/domain/Approval"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -44,43 +44,62 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
             ]
           )
           if (action === "installation.update") yield* operated("PATCH", "/installation", { four_eyes: "auto" })
-          else assert.isNotNull(approved.body.result_id)
+          else if (action !== "installation.confirm_outward") assert.isNotNull(approved.body.result_id)
         })
     )
   })
 
-  describe("OPR-115: an action that shows a secret is repeated by its requester", () => {
-    it.effect.each(ApprovalAction.literals.filter((action) => approvalActions[action].doneWith === "repeat"))(
-      "%s",
-      (action) =>
-        Effect.gen(function* () {
-          const { one, other } = yield* makeApprovers
-          const { approval, ask, done } = yield* requested(action, one.call)
-          const approved = yield* approve(other.call, approval.id)
-          assert.deepInclude(approved.body, { status: "approved", done_at: null }, approved.text)
-          assert.strictEqual(yield* done, 0)
-          // The approver's own request is another one.
-          const foreign = yield* ask(other.call)
-          assert.strictEqual(foreign.status, 202)
-          assert.notStrictEqual(foreign.body.id, approval.id)
-          const created = yield* ask(one.call)
-          assert.strictEqual(created.status, 201, created.text)
-          const secret =
-            (created.body as { key?: string; token?: string }).key ?? (created.body as { token?: string }).token
-          assert.isString(secret)
-          assert.strictEqual(yield* done, 1)
-          const sql = yield* SqlClient
-          const [row] = yield* sql<{
-            text: string
-          }>`SELECT a::text AS text FROM approvals a WHERE id = ${approval.id}::uuid`
-          assert.notInclude(row!.text, secret!)
-          const again = yield* ask(one.call)
-          assert.strictEqual(again.status, 202)
-          assert.notStrictEqual(again.body.id, approval.id)
-          assert.strictEqual(yield* done, 1)
-        })
+  describe("OPR-115: an action that shows a secret, or calls a provider, is repeated by its requester", () => {
+    it.effect.each(ApprovalAction.literals.filter(isRepeated))("%s", (action) =>
+      Effect.gen(function* () {
+        const { one, other } = yield* makeApprovers
+        const { approval, ask, done } = yield* requested(action, one.call)
+        const approved = yield* approve(other.call, approval.id)
+        assert.deepInclude(approved.body, { status: "approved", done_at: null }, approved.text)
+        assert.strictEqual(yield* done, 0)
+        // The approver's own request is another one.
+        const foreign = yield* ask(other.call)
+        assert.strictEqual(foreign.status, 202)
+        assert.notStrictEqual(foreign.body.id, approval.id)
+        const created = yield* ask(one.call)
+        const isSecret = approvalActions[action].doneWith === "repeat"
+        assert.strictEqual(created.status, isSecret ? 201 : 200, created.text)
+        const secret =
+          (created.body as { key?: string; token?: string }).key ?? (created.body as { token?: string }).token
+        assert.strictEqual(secret !== undefined, isSecret)
+        assert.strictEqual(yield* done, 1)
+        const sql = yield* SqlClient
+        const [row] = yield* sql<{
+          text: string
+        }>`SELECT a::text AS text FROM approvals a WHERE id = ${approval.id}::uuid`
+        if (isSecret) assert.notInclude(row!.text, secret!)
+        const again = yield* ask(one.call)
+        assert.strictEqual(again.status, 202)
+        assert.notStrictEqual(again.body.id, approval.id)
+        assert.strictEqual(yield* done, 1)
+      })
     )
   })
+
+  it.effect("OPR-66, OPR-112: a webhook needs a second operator, and its entry in the audit log has URL and mtls", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* makeApprovers
+      const { approval, ask } = yield* requested("connection.register_webhook", one.call)
+      const request = { url: "https://hooks.example.com", mtls: false }
+      assert.deepStrictEqual<unknown>(approval.request, request)
+      assert.strictEqual((yield* approve(other.call, approval.id)).status, 200)
+      // Another URL is another request.
+      const path = `/operator/v1/connections/${approval.resource!.id}/register-webhook`
+      const elsewhere = yield* one.call("POST", path, { body: { ...request, url: "https://other.example.com" } })
+      assert.strictEqual(elsewhere.status, 202)
+      assert.strictEqual((yield* ask(one.call)).status, 200)
+      const entries = yield* audited(approval.resource!.id)
+      assert.deepStrictEqual(
+        entries.map(({ action, after, operator_id }) => [action, operator_id, after]),
+        [["connectionActions.registerWebhook", one.id, request]]
+      )
+    })
+  )
 
   it.effect("OPR-112: a release up to the limit, and a payout of an account without one, need one operator", () =>
     Effect.gen(function* () {

@@ -13,9 +13,12 @@ const withRefusedWrites = <A, E, R>(table: string, when: string, use: Effect.Eff
     const sql = yield* SqlClient
     yield* sql`CREATE OR REPLACE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN RAISE EXCEPTION 'refused by the test'; END $$`
-    yield* sql.unsafe(`CREATE TRIGGER refuse_write BEFORE INSERT OR UPDATE ON ${table}
+    // It locks all partitions, and background work may have locked some of them in another order.
+    const change = (text: string) =>
+      Effect.retry(sql.unsafe(text), { times: 10, while: ({ reason }) => reason._tag === "DeadlockError" })
+    yield* change(`CREATE TRIGGER refuse_write BEFORE INSERT OR UPDATE ON ${table}
       FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION refuse_write()`)
-    return yield* Effect.ensuring(use, Effect.orDie(sql.unsafe(`DROP TRIGGER refuse_write ON ${table}`)))
+    return yield* Effect.ensuring(use, Effect.orDie(change(`DROP TRIGGER refuse_write ON ${table}`)))
   })
 
 const decisionsOf = (id: string) =>
@@ -36,6 +39,7 @@ const refusals: ReadonlyArray<{ action: ApprovalAction; table: string; when: str
   { action: "operator.create", table: "operators", when: "true" },
   { action: "operator.update", table: "operators", when: "true" },
   { action: "installation.update", table: "installation_settings", when: "true" },
+  { action: "installation.confirm_outward", table: "installation_settings", when: "true" },
   { action: "payout.create", table: "ledger_accounts", when: "true" },
   { action: "payout.create", table: "approvals", when: "NEW.used_at IS NOT NULL" },
   { action: "payout.create", table: "audit", when: "NEW.action = 'approvals.approve'" },

@@ -142,6 +142,22 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
+  it.effect("DSP-5, DSP-7: so does that of a second one, of a charge that is charged back", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* charged
+      for (const amount of [300, 200]) yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount })
+      assert.deepStrictEqual(yield* amountsOf(id), ["lost 300", "lost 200"])
+      for (const amount of [300, 200]) {
+        const opened = { _tag: "med.opened", txid: "", endToEndId, externalId: newPix(), amount, reason: "x" } as const
+        assert.strictEqual(yield* notified(opened), "applied")
+        const lost = { _tag: "med.lost", disputeId: "", externalId: opened.externalId } as const
+        assert.strictEqual(yield* notified(lost), "ignored")
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 500, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-20, OPR-71: an operator refunds at most what is not blocked, also while a part is contested", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService

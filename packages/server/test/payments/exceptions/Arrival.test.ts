@@ -64,10 +64,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Money tha
         occurred_at: "2026-11-21T12:00:00.000Z",
         charge_id: id,
         account_id: accountId,
-        payout_id: null,
         action: null,
         reason: null,
         failure_reason: null,
+        payout_id: null,
+        refund_id: null,
+        provider_outcome: null,
         resolved_by: null,
         resolved_at: null
       })

@@ -43,7 +43,7 @@ const raisedOf = (payoutId: string) =>
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
 })("A payout that came back", (it) => {
-  it.effect("BAL-16: is one exception for each return, never more than its amount; accept credits the account", () =>
+  it.effect("BAL-17: is one exception for each return, never more than its amount; accept credits the account", () =>
     Effect.gen(function* () {
       const before = yield* unallocated()
       const { accountId, id, key } = yield* completed
@@ -77,7 +77,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
-  it.effect("BAL-16: several at the same moment are in all no more than its amount", () =>
+  it.effect("BAL-17: several at the same moment are in all no more than its amount", () =>
     Effect.gen(function* () {
       const { id } = yield* completed
       const outcomes = yield* Effect.all(
@@ -96,7 +96,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
-  it.effect("BAL-16: of a payout that is not completed, or of nobody, nothing is", () =>
+  it.effect("BAL-17: of a payout that is not completed, or of nobody, nothing is", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(5000)
       const { id } = yield* paidOut(key, { amount: 1000, ...holding })

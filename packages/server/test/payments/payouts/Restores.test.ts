@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../../support/Bank.ts"
 import { connectTo, fund, operatorCredentials } from "../../support/Connections.ts"
+import { forgotten } from "../../support/Forgotten.ts"
 import { operated, paidOut, payoutReaching, somePayout, submittedPayout } from "../../support/Money.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
@@ -110,28 +111,6 @@ const paying = Effect.fnUntraced(function* (profile: (typeof banks)[number]["pro
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 
 const sentBy = ({ double }: Paying) => double.provider.payouts.list(ALWAYS, () => true, { page: 0, size: 100 }).items
-
-/** Takes the books back to the moment before the payout, as a restore does. */
-const forgotten = Effect.fnUntraced(function* (id: string) {
-  const sql = yield* SqlClient
-  yield* sql.withTransaction(
-    Effect.gen(function* () {
-      // A restore fires no trigger.
-      yield* sql`SET LOCAL session_replication_role = replica`
-      yield* sql`
-        UPDATE ledger_accounts a SET balance = balance - m.amount
-        FROM (
-          SELECT ends.kind, t.account_id, sum(ends.amount) AS amount FROM ledger_transfers t
-          CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
-          WHERE t.resource_id = ${id}::uuid GROUP BY ends.kind, t.account_id
-        ) m WHERE a.owner_id = m.account_id AND a.kind = m.kind`
-      for (const table of ["ledger_transfers", "changes", "idempotency_keys"]) {
-        yield* sql`DELETE FROM ${sql(table)} WHERE resource_id = ${id}::uuid`
-      }
-      yield* sql`DELETE FROM payouts WHERE id = ${id}::uuid`
-    })
-  )
-})
 
 /** Makes the next request about a payout without an outcome due, and waits until it was made. */
 const asked = Effect.fnUntraced(function* (id: string) {

@@ -10,6 +10,7 @@ import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/providers/Acquirer.ts"
 import { Ids } from "../../../src/base/Ids.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
+import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { orderIdOfPayout } from "../../support/Payouts.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { runDue, unusedCapacity } from "../../support/DueCalls.ts"
@@ -20,7 +21,7 @@ const orderIds = new Map<string, string>()
 /** A provider's payouts: those that it was sent, and those that it shows. */
 const sent: Array<string> = []
 let accepts: (id: string) => Effect.Effect<PayoutProgress, AcquirerUnclear>
-let shows: (id: string) => PayoutProgress
+let shows: (id: string) => Effect.Effect<PayoutProgress>
 
 const provider = Layer.effect(
   Acquirer,
@@ -35,7 +36,7 @@ const provider = Layer.effect(
                 sent.push(id)
                 return accepts(id)
               }),
-            outcome: ({ id }) => Effect.sync(() => shows(id))
+            outcome: ({ id }) => Effect.suspend(() => shows(id))
           }
         }))
     })
@@ -53,7 +54,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   it.effect("PAY-6: one that was lost before it was done is sent again under its id, and completes once", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       assert.deepStrictEqual(sentOf(id), 1)
@@ -70,7 +71,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
       assert.strictEqual(yield* processedAtOf(id), shifted)
       // Its next inquiry comes after another grace.
       assert.isAbove(yield* dueInMs(id), 110_000)
-      shows = () => completed
+      shows = () => Effect.succeed(completed)
       yield* submitDue(id)
       assert.strictEqual(yield* statusOf(id), "completed")
       assert.deepStrictEqual(sentOf(id), 2)
@@ -103,7 +104,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   it.effect("PAY-6, PAY-5: one that was accepted never fails because a repeated request is refused", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       accepts = () => Effect.succeed(refused)
@@ -114,7 +115,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
         assert.strictEqual(yield* statusOf(id), "processing")
         assert.isAbove(yield* dueInMs(id), 110_000)
       }
-      shows = () => completed
+      shows = () => Effect.succeed(completed)
       yield* submitDue(id)
       assert.strictEqual(yield* statusOf(id), "completed")
     })
@@ -162,17 +163,40 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
+  it.effect("BAL-16: an answer that comes after the payout has ended otherwise is an exception", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      accepts = () => Effect.succeed(accepted)
+      const id = yield* processing
+      yield* submitDue(id)
+      const gate = yield* Deferred.make<PayoutProgress>()
+      const arrived = yield* Deferred.make<void>()
+      shows = () => Effect.andThen(Deferred.succeed(arrived, undefined), Deferred.await(gate))
+      const waiting = yield* Effect.forkChild(submitDue(id))
+      yield* Deferred.await(arrived)
+      const { receive } = yield* AcquirerNotifications
+      assert.strictEqual(yield* receive({ _tag: "payout.failed", payoutId: id, reason: "closed" }), "applied")
+      yield* Deferred.succeed(gate, completed)
+      yield* Fiber.join(waiting)
+      assert.strictEqual(yield* statusOf(id), "failed")
+      assert.deepStrictEqual(
+        yield* sql`SELECT kind, unallocated FROM acquirer_exceptions WHERE payout_id = ${id}::uuid`,
+        [{ kind: "contradictory_outcome", unallocated: -500n }]
+      )
+    })
+  )
+
   it.effect("PAY-6: one that is shown late is not sent again, and never fails meanwhile", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       for (let inquiry = 0; inquiry < 3; inquiry += 1) {
         yield* submitDue(id)
         assert.strictEqual(yield* statusOf(id), "processing")
       }
-      shows = () => completed
+      shows = () => Effect.succeed(completed)
       yield* longAgo(id)
       yield* submitDue(id)
       assert.strictEqual(yield* statusOf(id), "completed")
@@ -183,7 +207,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
   it.effect("PAY-6: a process that ends after it sent a payout again leaves a grace before the next time", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       yield* longAgo(id)
@@ -242,7 +266,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     Effect.gen(function* () {
       const sql = yield* SqlClient
       accepts = () => Effect.succeed(accepted)
-      shows = () => notFound
+      shows = () => Effect.succeed(notFound)
       const id = yield* processing
       yield* submitDue(id)
       yield* longAgo(id)

@@ -18,7 +18,7 @@ import {
   type Progress,
   providerIdOf
 } from "../../../src/providers/Acquirer.ts"
-import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
+import type { AcquirerNotification, Outcome } from "../../../src/providers/AcquirerNotification.ts"
 import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
@@ -142,11 +142,11 @@ const begin = Effect.fnUntraced(function* (seed: number) {
   return history
 })
 
-const notify = (history: History, notification: AcquirerNotification, isExpected: boolean) =>
+const notify = (history: History, notification: AcquirerNotification, expected: boolean | Outcome) =>
   Effect.gen(function* () {
     const outcome = yield* AcquirerNotifications.use(({ receive }) => receive(notification))
-    assert.strictEqual(outcome, isExpected ? "applied" : "ignored")
-    if (isExpected) history.applied.push(notification)
+    assert.strictEqual(outcome, expected === true ? "applied" : expected === false ? "ignored" : expected)
+    if (expected !== false) history.applied.push(notification)
   })
 
 /** A MED of which nothing is left is an exception. */
@@ -288,8 +288,14 @@ const completeLate = Effect.fnUntraced(function* (history: History) {
   const one = failed.splice(random.below(Math.max(1, failed.length)), 1)[0]
   if (one === undefined) return
   steps.push(`a refund that failed completed: ${one.amount}`)
-  const isApplied = giveBack(model, one.amount, { as: "refunded", isMed: false })
-  yield* notify(history, { _tag: "return.completed", orderId: one.id }, isApplied)
+  const before = model.returned
+  giveBack(model, one.amount, { as: "refunded", isMed: false })
+  // What the charge does not have any more is an exception.
+  const expected = model.returned - before === one.amount ? "applied" : "exception"
+  yield* notify(history, { _tag: "return.completed", orderId: one.id }, expected)
+  // A report of its failure is no copy any more: the provider would say otherwise again.
+  const failure = history.applied.findIndex((each) => each._tag === "return.failed" && each.orderId === one.id)
+  if (failure >= 0) history.applied.splice(failure, 1)
 })
 
 const spend = Effect.fnUntraced(function* (history: History) {

@@ -14,6 +14,7 @@ import {
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
+import { InvalidStateError } from "../../../base/Errors.ts"
 import type { ApprovalRequest, Fields } from "../../../operators/approvals/ApprovalStore.ts"
 import { ConnectionRegistry } from "../../../providers/connections/ConnectionRegistry.ts"
 import type { InvalidConnection } from "../../../providers/connections/ConnectionCredentials.ts"
@@ -141,13 +142,24 @@ export const connectionActionHandlers = Effect.gen(function* () {
     registerWebhook: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        yield* store.get(id)
+        const before = yield* store.get(id)
         const { mtls, url } = yield* decodeBody(body, decodeRegisterWebhook)
-        const { steps } = yield* Effect.map(connections.registerWebhook(id, url, mtls === false), (steps) => ({
-          id,
-          steps
-        })).pipe(audit.recordAfter("connectionActions.registerWebhook"))
-        return answer(200, toCheck(id, steps))
+        if (before.kind === "simulator") return yield* new InvalidStateError({ status: "simulator" })
+        const request = { url, mtls: mtls !== false }
+        return yield* run(
+          Effect.succeed({
+            action: "connection.register_webhook",
+            resourceId: id,
+            accountId: null,
+            concerns: null,
+            request,
+            before: { mtls: before.settings.webhook_mtls ?? null }
+          } as const),
+          Effect.map(connections.registerWebhook(id, url, mtls === false), (steps) => ({ id, steps })).pipe(
+            audit.recordAfter("connectionActions.registerWebhook", { after: request })
+          ),
+          ({ steps }) => answer(200, toCheck(id, steps))
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))
   }
   return handlers

@@ -7,7 +7,8 @@ import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges, type InstallationSettings } from "../../../operators/Installation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { refusedAs } from "../../pipeline/WireTranslation.ts"
+import { InvalidStateError } from "../../../base/Errors.ts"
+import { invalidState, refusedAs } from "../../pipeline/WireTranslation.ts"
 import { fourEyes } from "../approvals/FourEyes.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -37,10 +38,33 @@ export const installationHandlers = Effect.gen(function* () {
           ),
           ({ settings }) => answer(200, toInstallation(settings))
         )
-      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
+      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") })),
+    confirmOutward: () =>
+      run(
+        Effect.flatMap(installation.get, ({ system_identifier_changed: isChanged }) =>
+          isChanged ? Effect.succeed(confirmation) : Effect.fail(new InvalidStateError({ status: "confirmed" }))
+        ),
+        Effect.map(
+          installation.confirmOutward(audit.record("installation.confirm_outward", null, confirmed)),
+          (settings) => ({ id: null, settings })
+        ),
+        ({ settings }) => answer(200, toInstallation(settings))
+      ).pipe(Effect.catchTags({ InvalidStateError: invalidState }))
   }
   return handlers
 })
+
+const confirmation: ApprovalRequest = {
+  action: "installation.confirm_outward",
+  resourceId: null,
+  accountId: null,
+  concerns: null,
+  request: {},
+  before: { system_identifier_changed: true }
+}
+
+/** For the audit log. */
+export const confirmed = { before: { system_identifier_changed: true }, after: { system_identifier_changed: false } }
 
 /** What may switch four eyes off is approved by a second operator (OPR-112). */
 const updateOf = (before: InstallationSettings, changes: InstallationChanges): ApprovalRequest | undefined =>

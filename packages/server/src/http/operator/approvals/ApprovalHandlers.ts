@@ -10,7 +10,7 @@
 import { decodeApprove, decodeReject } from "@pix-payments/api/operator/Approvals"
 import type { Operator } from "@pix-payments/api/Security"
 import { Forbidden, InvalidState } from "@pix-payments/api/WireErrors"
-import { approvalActions, type ApprovalDecision } from "@pix-payments/domain/Approval"
+import { approvalActions, type ApprovalDecision, isRepeated } from "@pix-payments/domain/Approval"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
@@ -94,7 +94,7 @@ export const approvalActionHandlers = Effect.gen(function* () {
     Effect.gen(function* () {
       const row = yield* decide(id, "approve", caller, reason)
       const resultId = yield* Effect.provideService(execute(row), Authority, { approvalId: id, isExempt: false })
-      if (approvalActions[row.action].doneWith === "repeat") return row
+      if (isRepeated(row.action)) return row
       yield* store.use(id, resultId)
       return yield* store.get(id)
     }).pipe(

@@ -12,13 +12,13 @@ import { type ApprovalAction, approvalActions } from "@pix-payments/domain/Appro
 import type { Cents } from "@pix-payments/domain/Cents"
 import { legible } from "@pix-payments/domain/Text"
 import { isDeepStrictEqual } from "node:util"
-import type { ApprovalRow, Fields, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
+import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
 
 export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
   const { account_id: accountId, action, payout, resource_id: resourceId } = row
   const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
   const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
-  const amount = payout?.amount ?? (action === "exception.accept" ? acceptedBy(row) : null)
+  const amount = payout?.amount ?? amountOf(row)
   return {
     title: approvalActions[action].title,
     resource:
@@ -44,9 +44,6 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
   }
 }
 
-/** An unreadable entry has no money before it is accepted. */
-const acceptedBy = ({ before, request }: ApprovalRow): number => Number(request["amount"] ?? before?.["unallocated"])
-
 type Recipient = Fields & { readonly name: unknown }
 
 /** The `object` of the resource that an action names. */
@@ -56,24 +53,39 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "key.create": "application",
   "connection.create": "connection",
   "connection.update": "connection",
+  "connection.register_webhook": "connection",
   "account.update": "account",
   "operator.create": "operator",
   "operator.update": "operator",
   "operator_token.create": "operator",
   "installation.update": "installation",
-  "exception.accept": "exception"
+  "installation.confirm_outward": "installation",
+  "exception.accept": "exception",
+  "payout.settle": "payout",
+  "refund.settle": "refund",
+  "exception.settle": "exception"
 }
 
-const balances = ({ action, available, payout, status }: ApprovalRow, amount: number | null) => {
+/** The amount of what is not a payout. */
+const amountOf = ({ action, before, request }: ApprovalRow): number | null => {
+  // An unreadable entry has no money before it is accepted.
+  if (action === "exception.accept") return Number(request["amount"] ?? before?.["unallocated"])
+  return action === "refund.settle" || action === "exception.settle" ? Number(before?.["amount"]) : null
+}
+
+const balances = (row: ApprovalRow, amount: number | null) => {
+  const { available, status } = row
   if (status !== "pending" || available === null || amount === null)
     return { balance_before: null, balance_after: null }
   const before = Number(available)
-  return { balance_before: before, balance_after: before + movedBy(action, amount, payout) }
+  return { balance_before: before, balance_after: before + movedBy(row, amount) }
 }
 
 /** Cents of `available` that the approval moves. */
-const movedBy = (action: ApprovalAction, amount: number, payout: RequestedPayoutFacts | null): number => {
+const movedBy = ({ action, payout, request }: ApprovalRow, amount: number): number => {
   if (action === "exception.accept") return amount
+  const isGivenBack = request["outcome"] === "failed" && (action === "payout.settle" || action === "refund.settle")
+  if (isGivenBack) return amount + (payout?.fee ?? 0)
   // A payout that exists has left `available` already.
   return action === "payout.create" ? -amount - (payout?.fee ?? 0) : 0
 }

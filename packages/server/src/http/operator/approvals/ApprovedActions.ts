@@ -30,11 +30,14 @@ import { AuditLog } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
 import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
+import { HandSettlements, type SettledKind } from "../../../payments/exceptions/HandSettlements.ts"
 import { type AccountRestrictedError, NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
+import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { operationOf, settlementFrom } from "../payments/SettlementHandlers.ts"
 import { toOperatorAccount } from "../administration/AccountHandlers.ts"
 
 const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
@@ -68,6 +71,7 @@ export const approvedActions = Effect.gen(function* () {
   const connections = yield* ConnectionStore
   const installation = yield* Installation
   const exceptions = yield* ExceptionResolution
+  const settlements = yield* HandSettlements
   const secrets = yield* Secrets
   const audit = yield* AuditLog
 
@@ -131,6 +135,14 @@ export const approvedActions = Effect.gen(function* () {
     return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
   })
 
+  /** One that the provider has ended meanwhile is out of date. */
+  const settle = Effect.fnUntraced(function* (kind: SettledKind, row: ApprovalRow, id: string) {
+    const settlement = yield* settlementFrom(kind, row.request)
+    return yield* settlements
+      .settle(kind, id, settlement, audit.record(operationOf(kind), id, changeOf(row)))
+      .pipe(Effect.catchTag("InvalidStateError", ({ status }) => new Outdated({ reason: `The ${kind} is ${status}.` })))
+  })
+
   /** A token is created when its requester repeats the request (OPR-115), for an owner as it was. */
   const checkOwner = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* lock("operators", id)
@@ -144,6 +156,13 @@ export const approvedActions = Effect.gen(function* () {
     return yield* connections
       .update(id, JSON.parse(row.sealed ?? "{}") as PreparedChanges)
       .pipe(audit.recordWith("connectionActions.update"))
+  })
+
+  /** A webhook is registered when its requester repeats the request, because a provider is called. */
+  const checkConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    const { settings } = yield* connections.get(id)
+    yield* unchanged(row, { mtls: settings.webhook_mtls ?? null })
+    return { id: null }
   })
 
   const updateInstallation = Effect.fnUntraced(function* (row: ApprovalRow) {
@@ -176,10 +195,20 @@ export const approvedActions = Effect.gen(function* () {
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
         return updateInstallation(row)
+      case "installation.confirm_outward":
+        return Effect.as(installation.confirmOutward(audit.record(row.action, null, confirmed)), { id: null })
       case "exception.accept":
         return acceptException(row, id)
+      case "payout.settle":
+        return settle("payout", row, id)
+      case "refund.settle":
+        return settle("refund", row, id)
+      case "exception.settle":
+        return settle("exception", row, id)
       case "connection.update":
         return updateConnection(row, id)
+      case "connection.register_webhook":
+        return checkConnection(row, id)
       case "key.create":
         return Effect.succeed({ id: null })
       case "operator_token.create":

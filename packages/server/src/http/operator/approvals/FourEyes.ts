@@ -61,9 +61,20 @@ export const fourEyes = Effect.gen(function* () {
       return done
     }).pipe(sql.withTransaction, runToCompletion(sql))
 
+  /** The same of an action that calls a provider, outside of a transaction. Its first statement checks the approval. */
+  const attemptCall = <A extends { readonly id: string | null }, E, R>(
+    approvalId: string,
+    act: Effect.Effect<A, E, R>
+  ) =>
+    Effect.gen(function* () {
+      const done = yield* attempt(Effect.provideService(act, Authority, { approvalId, isExempt: false }))
+      if (done !== undefined) yield* store.use(approvalId, done.value.id).pipe(runToCompletion(sql))
+      return done
+    })
+
   /**
    * The answer of the action, or 202 with the request. `plan` says what has to be approved; `undefined` where nothing. `act`
-   * runs in a transaction where it uses an approval.
+   * runs in a transaction where it uses an approval, unless it calls a provider.
    */
   const run = <A extends { readonly id: string | null }, B, E, R, E2, R2>(
     plan: Effect.Effect<ApprovalRequest | undefined, E, R>,
@@ -87,9 +98,11 @@ export const fourEyes = Effect.gen(function* () {
           if (done !== undefined) return yield* shown(done.value)
           continue
         }
-        if (approvalActions[asked.action].doneWith === "repeat") {
+        const { doneWith } = approvalActions[asked.action]
+        if (doneWith !== "approval") {
           const approvalId = yield* orUnavailable(store.findApproved(by, asked))
-          const done = approvalId === undefined ? undefined : yield* attemptApproved(approvalId, act)
+          const tried = doneWith === "call" ? attemptCall : attemptApproved
+          const done = approvalId === undefined ? undefined : yield* tried(approvalId, act)
           if (done !== undefined) return yield* shown(done.value)
         }
         return answer(202, toApproval(yield* request(by, asked)))

@@ -13,7 +13,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { RequestRefused } from "../../../base/Errors.ts"
-import { Acceptance } from "../../../payments/exceptions/Acceptance.ts"
+import { Acceptance, isAcceptable } from "../../../payments/exceptions/Acceptance.ts"
 import { ExceptionRefunds } from "../../../payments/exceptions/ExceptionRefunds.ts"
 import { type Decision, ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
@@ -32,6 +32,7 @@ import {
   unknownCursor
 } from "../../pipeline/WireTranslation.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
+import { makeSettle } from "./SettlementHandlers.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -61,10 +62,12 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
   const keys = yield* OrderKeys
+  const settle = yield* makeSettle
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
+    settle: settle("exception", (id) => Effect.map(exceptions.find(id), toException)),
     resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
         const exception = yield* exceptions.find(params.id)
@@ -138,7 +141,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
     const { action, id, kind, status, unallocated } = exception
     // What cannot be accepted is refused by the action itself.
     if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
-    if (unallocated <= 0 && kind !== "unreadable") return undefined
+    if (kind !== "unreadable" && !isAcceptable(exception)) return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
     return isNamed
@@ -189,6 +192,8 @@ const toException = (exception: StoredException): AcquirerException => ({
   charge_id: exception.chargeId,
   account_id: exception.accountId,
   payout_id: exception.payoutId,
+  refund_id: exception.refundId,
+  provider_outcome: exception.providerOutcome,
   action: exception.action,
   reason: exception.reason,
   failure_reason: exception.failureReason,

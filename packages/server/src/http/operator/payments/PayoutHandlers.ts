@@ -6,11 +6,13 @@ import {
   decodeCreateDashboardPayout,
   type OperatorPayout
 } from "@pix-payments/api/operator/Payouts"
+import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { Ids } from "../../../base/Ids.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
+import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
 import { NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
@@ -31,21 +33,25 @@ import { answer, created } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
+import { makeSettle } from "./SettlementHandlers.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
+  const exceptions = yield* ExceptionStore
 
   const handlers: OperatorHandlers<"payouts"> = {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* payouts.list(query.account_id, { status: query.status }, page)
-        return listAnswer(rows, toOperatorPayout, page)
+        const outcomes = yield* exceptions.contradictions(rows.map(({ id }) => id))
+        return listAnswer(rows, (payout) => toOperatorPayout(payout, outcomes.get(payout.id)), page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
       payouts.find(params.id).pipe(
-        Effect.map((payout) => answer(200, toOperatorPayout(payout))),
+        Effect.flatMap((payout) => withOutcome(exceptions, payout)),
+        Effect.map((payout) => answer(200, payout)),
         Effect.catchTags({ NotFoundError: notFound })
       )
   }
@@ -60,6 +66,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const ids = yield* Ids
   const secrets = yield* Secrets
   const keys = yield* OrderKeys
+  const exceptions = yield* ExceptionStore
+  const settle = yield* makeSettle
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
@@ -117,6 +125,11 @@ export const payoutActionHandlers = Effect.gen(function* () {
         payouts.release(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
         (payout) => answer(200, toOperatorPayout(payout))
       ).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })),
+    settle: settle(
+      "payout",
+      (id) => Effect.flatMap(payouts.find(id), (payout) => withOutcome(exceptions, payout)),
+      (id) => Effect.map(payouts.find(id), factsOf)
+    ),
     cancel: ({ params }) =>
       payouts.cancel(params.id).pipe(
         audit.recordAfter("payoutActions.cancel", decided("canceled")),
@@ -163,8 +176,12 @@ const factsOf = (payout: StoredPayout): RequestedPayoutFacts => {
   return { id, method, amount, fee, description, reference, recipient, duplicate_of }
 }
 
-/** The payout resource of `/operator/v1`. */
-export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => {
+/** A payout with what its provider says, where that contradicts it. */
+export const withOutcome = (exceptions: ExceptionStore["Service"], payout: StoredPayout) =>
+  Effect.map(exceptions.contradictions([payout.id]), (outcomes) => toOperatorPayout(payout, outcomes.get(payout.id)))
+
+/** The payout resource of `/operator/v1`. One that has not ended is contradicted by nothing. */
+const toOperatorPayout = (payout: StoredPayout, providerOutcome: ProviderOutcome | null = null): OperatorPayout => {
   const shown = toPayout(payout)
   const { account = null, account_type = null, bank = null, branch = null } = payout.bankAccount ?? {}
   return {
@@ -173,6 +190,7 @@ export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => {
     account_id: payout.accountId,
     application_id: payout.applicationId,
     origin: payout.origin,
-    duplicate_of: payout.duplicateOf
+    duplicate_of: payout.duplicateOf,
+    provider_outcome: providerOutcome
   }
 }

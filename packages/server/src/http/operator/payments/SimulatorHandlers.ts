@@ -26,8 +26,9 @@ import { Disputes } from "../../../payments/disputes/Disputes.ts"
 import { DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../../base/Errors.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
+import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
-import { RefundStore, type StoredRefund, toRefund } from "../../../payments/refunds/RefundStore.ts"
+import { RefundStore, type ShownRefund, toRefund } from "../../../payments/refunds/RefundStore.ts"
 import { SimulatorNotifications } from "../../../reports/SimulatorNotifications.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -36,7 +37,7 @@ import { withRefunds } from "./ChargeHandlers.ts"
 import { withMessages } from "./DisputeHandlers.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
-import { toOperatorPayout } from "./PayoutHandlers.ts"
+import { withOutcome } from "./PayoutHandlers.ts"
 
 export const simulatorChargeHandlers = Effect.gen(function* () {
   const send = yield* makeChargeSimulation
@@ -113,7 +114,7 @@ export const simulatorRefundHandlers = Effect.gen(function* () {
   const refunds = yield* RefundStore
   const simulate = yield* makeSimulation
   const find = (id: string) => Effect.flatMap(knownId({ id }), refunds.get)
-  const send = simulate(find, (refund: StoredRefund) => Effect.succeed(answer(200, toRefund(refund))))
+  const send = simulate(find, (refund: ShownRefund) => Effect.succeed(answer(200, toRefund(refund))))
 
   const handlers: OperatorHandlers<"simulatorRefunds"> = {
     complete: send("simulatorRefunds.complete", decodeSimulateReport, ({ id }) => ({
@@ -132,10 +133,11 @@ export const simulatorRefundHandlers = Effect.gen(function* () {
 export const simulatorPayoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
   const simulator = yield* SimulatorNotifications
+  const exceptions = yield* ExceptionStore
   const simulate = yield* makeSimulation
   const send = simulate(
     payouts.find,
-    (payout) => Effect.succeed(answer(200, toOperatorPayout(payout))),
+    (payout) => Effect.map(withOutcome(exceptions, payout), (found) => answer(200, found)),
     ({ id }) => simulator.hasPayout(id)
   )
 

@@ -92,6 +92,8 @@ export const oidcHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         if (!provider.isConfigured) return yield* notFound()
         const connection = yield* CurrentConnection
+        // Not from the browser that began, as an image of another site's page is not: it is no attempt to sign in.
+        if (connection.signInCookie === undefined) return yield* ended("UNAUTHORIZED")
         const removed = setSignInCookie(connection, undefined)
         const signIn = yield* signIns.attempt(
           connection.address,

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A session's is `HttpOnly` and `SameSite=Strict`; over TLS also `Secure`, with the prefix `__Host-`, which no other host and no
- *   page without TLS can set.
+ *   page without TLS can set. Over TLS no other cookie counts.
  * - A request with a cookie counts only if the browser says that it comes from the same origin.
  *
  * Rules: OPR-44, OPR-46.
@@ -39,9 +39,7 @@ export const CurrentConnection = Context.Reference<Connection>("@pix-payments/se
 })
 
 export const connectionOf = (request: IncomingMessage): Connection => {
-  // TLS ends at a proxy. A browser names its origin itself.
-  const isTls =
-    headerOf(request, "x-forwarded-proto") === "https" || (request.headers.origin?.startsWith("https://") ?? false)
+  const isTls = isOverTls(request)
   return {
     address: request.socket.remoteAddress ?? "unknown",
     userAgent: request.headers["user-agent"],
@@ -52,13 +50,24 @@ export const connectionOf = (request: IncomingMessage): Connection => {
   }
 }
 
+/**
+ * Whether the browser came over TLS, which ends at a proxy. A browser names its origin where it sends a body, and sends
+ * `Sec-Fetch-Site` over TLS and to this machine only.
+ */
+const isOverTls = (request: IncomingMessage): boolean => {
+  const { host, origin } = request.headers
+  if (headerOf(request, "x-forwarded-proto") === "https" || (origin?.startsWith("https://") ?? false)) return true
+  const name = URL.parse(`http://${host ?? ""}`)?.hostname ?? ""
+  return headerOf(request, "sec-fetch-site") !== undefined && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(name)
+}
+
 /** The secret in a request's cookies. */
 export const sessionSecretOf = (request: IncomingMessage): string | undefined => cookieOf(request, SESSION_COOKIE)
 
-/** A cookie of this name. That of TLS comes first. */
-const cookieOf = ({ headers }: IncomingMessage, plain: string): string | undefined => {
-  const cookies = (headers.cookie ?? "").split(";").map((pair) => pair.trim())
-  for (const name of [`${HOST_PREFIX}${plain}`, plain]) {
+/** A cookie of this name. That of TLS comes first, and over TLS it is the only one. */
+const cookieOf = (request: IncomingMessage, plain: string): string | undefined => {
+  const cookies = (request.headers.cookie ?? "").split(";").map((pair) => pair.trim())
+  for (const name of [`${HOST_PREFIX}${plain}`, ...(isOverTls(request) ? [] : [plain])]) {
     const found = cookies.find((pair) => pair.startsWith(`${name}=`))
     if (found !== undefined) return found.slice(name.length + 1)
   }

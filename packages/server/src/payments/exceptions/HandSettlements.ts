@@ -1,0 +1,163 @@
+/**
+ * Orders whose outcome the provider does not say, settled by operators: payouts, refunds and returns of exceptions.
+ *
+ * Guarantees:
+ * - only an order that is open 24 hours after its first request is settled, with the `Authority` around it (OPR-112);
+ * - the money moves as with the provider's own outcome, in the commit of the settlement. Should the provider say otherwise later,
+ *   that is a contradictory outcome (BAL-16).
+ *
+ * Rules: OPR-215 to OPR-217.
+ */
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { InvalidStateError, NotFoundError } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
+import { runToCompletion } from "../../database/RunToCompletion.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
+import type { ReturnOutcome } from "../../providers/Acquirer.ts"
+import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import { isChargeOrder, type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { decideChange } from "../payouts/PayoutDecision.ts"
+import { PayoutStore } from "../payouts/PayoutStore.ts"
+import { Refunds } from "../refunds/Refunds.ts"
+import { ExceptionReturns } from "./ExceptionReturns.ts"
+
+export type SettledKind = "payout" | "refund" | "exception"
+
+/** The outcome that an operator knows. `externalId`: the end-to-end id of a payout, or the return id, of a completed one. */
+export interface HandSettlement {
+  readonly outcome: "completed" | "failed"
+  readonly externalId: string | undefined
+  readonly reason: string
+}
+
+/** What may be settled now. */
+export interface Overdue {
+  readonly id: string
+  readonly accountId: string | null
+  readonly status: string
+  /** Cents. */
+  readonly amount: number
+}
+
+export class HandSettlements extends Context.Service<
+  HandSettlements,
+  {
+    /** Fails where the payout, refund or exception may not be settled now. */
+    readonly find: (
+      kind: SettledKind,
+      id: string
+    ) => Effect.Effect<Overdue, NotFoundError | InvalidStateError | Unavailable>
+    /** Settles it. `audited` runs in the transaction of the settlement. */
+    readonly settle: <E = never, R = never>(
+      kind: SettledKind,
+      id: string,
+      settlement: HandSettlement,
+      audited?: Effect.Effect<void, SqlError | E, R>
+    ) => Effect.Effect<Overdue, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable | E, R>
+  }
+>()("@pix-payments/server/HandSettlements") {
+  static readonly layer = Layer.effect(
+    HandSettlements,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const payouts = yield* PayoutStore
+      const orders = yield* OrderStore
+      const money = yield* ChargeMoney
+      const refunds = yield* Refunds
+      const returns = yield* ExceptionReturns
+
+      const lookUp = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+        const [row] = isUuid(id) ? yield* sql.unsafe<OverdueRow>(overdue[kind], [id]) : []
+        if (row === undefined) return yield* new NotFoundError()
+        if (!row.is_overdue) return yield* new InvalidStateError({ status: row.status })
+        const { account_id: accountId, order_id: orderId, status } = row
+        return { id: row.id, accountId, status, amount: Number(row.amount), orderId }
+      })
+
+      const settlePayout = Effect.fnUntraced(function* (id: string, { externalId, outcome, reason }: HandSettlement) {
+        const payout = yield* payouts.find(id)
+        const facts = { endToEndId: externalId, reason }
+        const nowMs = yield* Clock.currentTimeMillis
+        const change = payout === undefined ? undefined : decideChange(payout, outcome, facts, nowMs, ids)
+        return change !== undefined && (yield* payouts.changeInTransaction(change))
+      })
+
+      const settleReturn = Effect.fnUntraced(function* (order: KnownOrder, settlement: HandSettlement) {
+        const outcome = outcomeOf(settlement)
+        if (isChargeOrder(order)) {
+          const locked = yield* money.lock(order.chargeId)
+          if (locked?.order?.id !== order.id) return false
+          yield* refunds.end(locked, locked.order, outcome)
+        } else if (!(yield* returns.finish(order.id, outcome))) return false
+        if (outcome._tag === "Completed") {
+          // The provider may report it by either id.
+          for (const name of [order.id, ...(outcome.returnId === undefined ? [] : [outcome.returnId])]) {
+            yield* claimKeyOf(sql, copyOfReturn(name, order.connectionId), order.id)
+          }
+        }
+        return true
+      })
+
+      const mayDo = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+        const [row] = yield* sql<{ may: boolean }>`
+          SELECT ${isAuthorized(sql, yield* Authority, `${kind}.settle`, `'${id}'::uuid`)} AS may`
+        return row?.may === true
+      })
+
+      return HandSettlements.of({
+        find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
+
+        settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
+          Effect.gen(function* () {
+            const found = yield* lookUp(kind, id)
+            if (!(yield* mayDo(kind, found.id))) return yield* new ApprovalRequired()
+            const order = found.orderId === null ? undefined : yield* orders.find(found.orderId)
+            const isSettled = yield* order === undefined
+              ? settlePayout(found.id, settlement)
+              : settleReturn(order, settlement)
+            // The provider's answer was first.
+            if (!isSettled) return yield* new InvalidStateError({ status: found.status })
+            yield* audited
+            return found
+          }).pipe(sql.withTransaction, runToCompletion(sql))
+        )
+      })
+    })
+  )
+}
+
+const outcomeOf = ({ externalId, outcome, reason }: HandSettlement): ReturnOutcome =>
+  outcome === "completed" ? { _tag: "Completed", returnId: externalId } : { _tag: "Failed", reason }
+
+interface OverdueRow {
+  readonly id: string
+  readonly account_id: string | null
+  readonly status: string
+  readonly order_id: string | null
+  readonly amount: bigint
+  readonly is_overdue: boolean
+}
+
+const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
+
+const ofOrder = (table: string, key: string) => `
+  SELECT r.id, r.account_id, r.status, o.id AS order_id, coalesce(o.amount, 0) AS amount, o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
+  FROM ${table} r LEFT JOIN acquirer_orders o ON o.${key} = r.id AND o.state = 'ordered' WHERE r.id = $1::uuid`
+
+const overdue: Readonly<Record<SettledKind, string>> = {
+  payout: `SELECT id, account_id, status, NULL AS order_id, amount, status = 'processing' AND ${IS_OVERDUE} AS is_overdue
+    FROM payouts WHERE id = $1::uuid`,
+  // A refund has the id of its order.
+  refund: ofOrder("refunds", "id"),
+  exception: ofOrder("acquirer_exceptions", "exception_id")
+}

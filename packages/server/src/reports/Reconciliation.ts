@@ -1,0 +1,248 @@
+/**
+ * Compares the books with what the banks list since a moment, and applies what the books lack: after a restore.
+ *
+ * Guarantees:
+ * - Nothing before a connection's creation is read. It applies as a sweep does, whatever the sweeps have read already. What it applied once changes nothing again.
+ * - What it cannot heal is named: a payout that the bank sent and no row has, that was sent with another amount, or that the books
+ *   have as failed.
+ * - A list that cannot be read is named, and hides nothing of the others.
+ * - One page is in memory, whatever the range.
+ *
+ * Rules: OPR-224.
+ */
+import { formatReais } from "@pix-payments/domain/Cents"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { text } from "../database/statements/Column.ts"
+import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import {
+  Acquirer,
+  AcquirerUnclear,
+  type Paged,
+  type Provider,
+  providerIdOf,
+  type Range,
+  type ReceivedPix,
+  type SentPayout
+} from "../providers/Acquirer.ts"
+import { ConnectionRegistry } from "../providers/connections/ConnectionRegistry.ts"
+import { everyPage, SLICE_MS } from "./ListPages.ts"
+import { Ownership } from "./Ownership.ts"
+import { type Applied, Reports } from "./Reports.ts"
+
+/** `healed`: the books have it now. `open`: somebody has to act. */
+export interface Finding {
+  readonly kind: "healed" | "open"
+  readonly text: string
+}
+
+export type OnFinding = (finding: Finding) => Effect.Effect<void>
+
+export class Reconciliation extends Context.Service<
+  Reconciliation,
+  {
+    /** Names what the banks have since a moment and the books had not. Ends with how many findings are `open`. */
+    readonly since: (sinceMs: number, onFinding: OnFinding) => Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/Reconciliation") {
+  static readonly layer = Layer.effect(
+    Reconciliation,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const acquirer = yield* Acquirer
+      const registry = yield* ConnectionRegistry
+      const reports = yield* Reports
+      const ownership = yield* Ownership
+      const entries = yield* UnreadableEntries
+
+      /** What the books have of Pix, by end-to-end id. */
+      const recorded = Effect.fnUntraced(function* (connectionId: string, page: ReadonlyArray<ReceivedPix>) {
+        const found = yield* orUnavailable(
+          sql.unsafe<RecordedRow>(
+            ...findRecorded({ connectionId, endToEndIds: page.map(({ endToEndId }) => ({ name: endToEndId })) })
+          )
+        )
+        return new Map(found.map((row) => [row.end_to_end_id, row]))
+      })
+
+      const received = Effect.fnUntraced(function* (
+        connectionId: string,
+        page: ReadonlyArray<ReceivedPix>,
+        onFinding: OnFinding
+      ) {
+        const before = yield* recorded(connectionId, page)
+        const applied = yield* reports.received(connectionId, page)
+        const after = yield* recorded(connectionId, page)
+        for (const { amount, atMs, endToEndId } of page) {
+          const now = after.get(endToEndId)
+          if (before.has(endToEndId) || now === undefined) continue
+          const what = `payment ${endToEndId} of ${formatReais(amount)} at ${formatInstant(atMs)}`
+          yield* onFinding(
+            now.exception === null
+              ? { kind: "healed", text: `${what}: charge ${now.charge_id} is paid` }
+              : { kind: "open", text: `${what}: exception ${now.charge_id} (${now.exception})` }
+          )
+        }
+        return applied
+      })
+
+      const payouts = Effect.fnUntraced(function* (
+        connectionId: string,
+        page: ReadonlyArray<SentPayout>,
+        onFinding: OnFinding
+      ) {
+        const applied = yield* reports.payouts(connectionId, page)
+        const found = yield* orUnavailable(
+          sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
+        )
+        const ordered = new Map(found.map((row) => [row.order_id, row]))
+        const sent = page.filter(({ progress }) => progress._tag !== "Failed")
+        for (const payout of yield* ownership.own(connectionId, sent, ({ key }) => ({ key }))) {
+          const problem = problemOf(payout, ordered.get(payout.id ?? ""))
+          if (problem !== undefined) yield* onFinding({ kind: "open", text: problem })
+        }
+        return applied
+      })
+
+      /** Reads a list of a slice. What it found that is not named by itself is counted. */
+      const readList = <A>(
+        { id, name }: Connection,
+        where: ListedIn,
+        list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
+        apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>,
+        onFinding: OnFinding
+      ) =>
+        everyPage(
+          where,
+          list,
+          Effect.fnUntraced(function* ({ items, unreadable }) {
+            const { failures } = yield* apply(items)
+            yield* entries.raise(id, where, unreadable)
+            const open = [
+              ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
+              ...(unreadable.length > 0 ? [`${unreadable.length} entries could not be read`] : [])
+            ]
+            for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
+          })
+        ).pipe(
+          Effect.catchTag("AcquirerUnclear", ({ reason }) =>
+            onFinding({ kind: "open", text: `${name}: a list cannot be read: ${reason}` })
+          )
+        )
+
+      const reconcile = Effect.fnUntraced(function* (
+        connection: Connection,
+        provider: Provider,
+        sinceMs: number,
+        onFinding: OnFinding
+      ) {
+        const { id } = connection
+        const nowMs = yield* Clock.currentTimeMillis
+        const lists = {
+          received: provider.received,
+          payouts: provider.payouts?.list,
+          disputes: provider.disputes?.list
+        }
+        if (provider.payouts !== undefined && lists.payouts === undefined) {
+          yield* onFinding({
+            kind: "open",
+            text: `${connection.name}: the bank lists no sent payouts. Compare its statement with the payouts since then`
+          })
+        }
+        for (let fromMs = Math.max(sinceMs, connection.createdAtMs); fromMs < nowMs; fromMs += SLICE_MS) {
+          const range = { fromMs, toMs: Math.min(fromMs + SLICE_MS, nowMs) }
+          const read = <A>(
+            name: ListedIn["list"],
+            list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
+            apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+          ) =>
+            list === undefined ? Effect.void : readList(connection, { list: name, ...range }, list, apply, onFinding)
+          yield* read("received", lists.received?.list, (page) => received(id, page, onFinding))
+          yield* read("returned", lists.received?.listReturned, (page) => reports.received(id, page))
+          yield* read("payouts", lists.payouts, (page) => payouts(id, page, onFinding))
+          yield* read("disputes", lists.disputes, (page) => reports.disputes(id, page))
+        }
+      })
+
+      return Reconciliation.of({
+        since: Effect.fn("Reconciliation.since")(function* (sinceMs, onFinding) {
+          let open = 0
+          const counted: OnFinding = (finding) => {
+            if (finding.kind === "open") open += 1
+            return onFinding(finding)
+          }
+          for (const { row } of registry.all()) {
+            const connection = { id: row.id, name: row.name, createdAtMs: row.created_at.getTime() }
+            yield* acquirer.providerFor(row.id).pipe(
+              Effect.flatMap((provider) => reconcile(connection, provider, sinceMs, counted)),
+              Effect.catchTag("AcquirerUnclear", ({ reason }) =>
+                counted({ kind: "open", text: `${row.name}: ${reason}` })
+              )
+            )
+          }
+          return open
+        })
+      })
+    })
+  )
+}
+
+/** What the books have otherwise; undefined where they agree. */
+const problemOf = (
+  { amount, endToEndId, id, progress }: SentPayout,
+  row: OrderedRow | undefined
+): string | undefined => {
+  const what = `payout of ${formatReais(amount)} (end-to-end id ${endToEndId ?? "unknown"})`
+  if (id === null) return `${what} was not sent by this service`
+  if (row === undefined) {
+    return `${what} with the bank's id ${providerIdOf(id)} is not in the books. Its caller repeats it with the same idempotency key`
+  }
+  const books = `payout ${row.payout_id} of ${formatReais(Number(row.amount))} is ${row.status} in the books`
+  if (Number(row.amount) !== amount) return `${what} was sent with another amount: ${books}`
+  if (progress._tag === "Completed" && row.status !== "completed") return `${what} is completed at the bank: ${books}`
+  return undefined
+}
+
+interface OrderedRow {
+  readonly order_id: string
+  readonly payout_id: string
+  readonly amount: bigint
+  readonly status: string
+}
+
+const findOrdered = statement(
+  { orderIds: uuids },
+  ({ orderIds }) => `
+  SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+  FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
+  WHERE k.digest = ANY (${orderIds})`
+)
+
+interface Connection {
+  readonly id: string
+  readonly name: string
+  readonly createdAtMs: number
+}
+
+interface RecordedRow {
+  readonly end_to_end_id: string
+  /** Of the charge, or of the exception. */
+  readonly charge_id: string
+  /** The kind of the exception. */
+  readonly exception: string | null
+}
+
+const findRecorded = statement(
+  { connectionId: value("uuid"), endToEndIds: rows({ name: text() }) },
+  (p) => `
+  SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
+  FROM charge_settlements s
+  WHERE s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND s.connection_id = ${p.connectionId}
+    AND s.charge_id IS NOT NULL`
+)

@@ -1,0 +1,267 @@
+/**
+ * The service's charges, payouts, exceptions and books against the bank, at the end of a history: Pix by Pix and payout by
+ * payout, each ledger account of each owner.
+ *
+ * Which charge a Pix pays, and how an exception ended, is as operators and callers read it, and must be as the contract
+ * allows. Where the money is then follows from the bank alone (`MoneyModel.ts`).
+ */
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import type { Callers, Merchant } from "./Callers.ts"
+import type { Database } from "./Database.ts"
+import type { Institutions } from "./Institutions.ts"
+import { type BankPix, type Fact, moneyOf, moneyOfPayout, type PixMoney } from "./MoneyModel.ts"
+
+/** Returns violations. */
+export const reconcile = async (options: {
+  readonly database: Database
+  readonly callers: Callers
+  readonly institutions: Institutions
+}): Promise<ReadonlyArray<string>> => {
+  const {
+    callers,
+    database: { query },
+    institutions
+  } = options
+  const { balanceCents, payouts, pix, unpaid } = institutions.statement()
+  const broken: Array<string> = []
+  const merchantOf = new Map(
+    callers.operations.flatMap(({ id, merchant }) => (id === undefined ? [] : [[id, merchant]]))
+  )
+  const charges = await query<ChargeRow>(
+    `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
+       end_to_end_id FROM charges`
+  )
+  const exceptions = await query<ExceptionRow>(
+    `SELECT e.id, e.kind, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.resolved_by,
+       c.exception_rule AS rule
+     FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id`
+  )
+  const books = makeBooks(await query<BookRow>(booksByResource))
+
+  const ofPix = new Map<string, ChargeRow>()
+  for (const charge of charges) if (charge.end_to_end_id !== null) ofPix.set(charge.end_to_end_id, charge)
+  for (const one of pix) {
+    const charge = ofPix.get(one.endToEndId)
+    const known = exceptions.filter(({ end_to_end_id }) => end_to_end_id === one.endToEndId)
+    broken.push(...misfits(one, charge, known))
+    const accepted = known.find(({ action, kind }) => action === "accept" && isPayment(kind))
+    const account =
+      accepted === undefined
+        ? merchantOf.get(charge?.id ?? "")
+        : callers.merchants.find(({ accountId }) => accountId === accepted.account_id)
+    if (accepted !== undefined && !isAsked(accepted, callers, merchantOf)) {
+      broken.push(`exception ${accepted.id} is accepted by ${accepted.resolved_by}, and nobody asked for it`)
+    }
+    const facts = accepted === undefined ? one.facts : [...one.facts, acceptance(accepted, callers)]
+    const possible = moneyOf(one.cents, charge !== undefined && accepted === undefined, facts)
+    const found = books.take([...(charge === undefined ? [] : [charge.id]), ...known.map(({ id }) => id)])
+    const fitting = possible.filter((money) => found === accountsOf(money, account, one.connectionId))
+    const what = `Pix ${one.endToEndId} of ${one.cents} (${charge?.id ?? known[0]?.id}) with ${describe(facts)}`
+    if (fitting.length === 0) {
+      const expected = possible.map((money) => accountsOf(money, account, one.connectionId)).join(" or ")
+      broken.push(`${what} is in the books "${found}", in the model "${expected}"`)
+    } else if (charge !== undefined && !fitting.some((money) => statesOf(money).includes(charge.status))) {
+      broken.push(`${what} pays a charge that is ${charge.status}`)
+    }
+  }
+
+  const arrived = new Map(pix.map((one) => [one.endToEndId, one]))
+  for (const { amount, end_to_end_id, id, status } of charges) {
+    const isPaid = ["paid", "refunded", "charged_back", "infraction"].includes(status)
+    if (isPaid !== (end_to_end_id !== null))
+      broken.push(`charge ${id} is ${status} with the settlement ${end_to_end_id}`)
+    if (end_to_end_id !== null && !arrived.has(end_to_end_id)) broken.push(`charge ${id} is paid by no Pix`)
+    if (end_to_end_id !== null) continue
+    const expected = unpaid.get(id)
+    if (expected === undefined) broken.push(`charge ${id} is ${status}, and the acquirer knows no Pix of it`)
+    else if (!expected.includes(status))
+      broken.push(`charge ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
+    const paying = pix.find(({ cents, txid }) => idFromTxid(txid ?? "") === id && cents === Number(amount))
+    if (paying !== undefined && !callers.isCanceled(id)) {
+      broken.push(`charge ${id} is ${status}, and ${paying.endToEndId} has paid it: no charge`)
+    }
+  }
+  for (const id of unpaid.keys()) {
+    if (!charges.some((charge) => charge.id === id))
+      broken.push(`the acquirer has a Pix that is no charge of ours: ${id}`)
+  }
+
+  const stored = await query<PayoutRow>("SELECT id, status, amount, description FROM payouts")
+  for (const { amount, description, id, status } of stored) {
+    const [sent, ...others] = payouts.filter(({ operation }) => operation === description)
+    if (others.length > 0) broken.push(`payout ${id} was sent twice`)
+    const expected = sent === undefined ? ["pending", "canceled"] : [sent.outcome as string]
+    if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
+    if (sent !== undefined && sent.cents !== Number(amount)) broken.push(`payout ${id} was sent with another amount`)
+    const merchant = merchantOf.get(id)
+    if (merchant === undefined) continue
+    const money = moneyOfPayout(Number(amount), merchant, sent?.outcome ?? (status as "pending"))
+    const [found, model] = [books.take([id]), entriesOf(merchant.accountId, money)]
+    if (found !== model) broken.push(`payout ${id} of ${amount} is in the books "${found}", in the model "${model}"`)
+  }
+  for (const { operation } of payouts) {
+    if (!stored.some(({ description }) => description === operation))
+      broken.push(`${operation} was sent, and is no payout of ours`)
+  }
+
+  // The rule decides first; where it returns, an operator decides what the provider would not return.
+  const byOperator = await query<{ id: string; action: string; rule: string }>(
+    `SELECT e.id, e.action, c.exception_rule AS rule
+     FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id
+     WHERE (e.status = 'open' OR e.resolved_by <> 'rule') AND (e.unallocated > 0 OR e.action IN ('accept', 'return'))
+       AND (c.exception_rule = 'accept' AND e.kind IN ('wrong_amount', 'second_payment', 'late_payment')
+         OR c.exception_rule = 'return' AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
+           SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`
+  )
+  for (const { action, id, rule } of byOperator) {
+    broken.push(`the rule is ${rule}, and exception ${id} ended by ${action}`)
+  }
+
+  for (const [id, found] of books.rest()) broken.push(`${id} is in the books "${found}", in the model not at all`)
+  const booked = books.acquirer()
+  if (booked !== balanceCents) broken.push(`the provider has ${balanceCents}, the ledger ${booked}`)
+  return broken
+}
+
+/** The books by resource; each is taken once. */
+const makeBooks = (rows: ReadonlyArray<BookRow>) => {
+  const byResource = Map.groupBy(rows, ({ resource_id }) => resource_id)
+  const sum = (some: ReadonlyArray<BookRow>) => {
+    const sums = new Map<string, number>()
+    for (const { amount, kind, owner_id } of some) {
+      const key = `${owner_id} ${kind}`
+      sums.set(key, (sums.get(key) ?? 0) + Number(amount))
+    }
+    return inWords(sums)
+  }
+  return {
+    take: (ids: ReadonlyArray<string>): string => {
+      const taken = ids.flatMap((id) => byResource.get(id) ?? [])
+      for (const id of ids) byResource.delete(id)
+      return sum(taken)
+    },
+    rest: () => [...byResource].map(([id, some]) => [id, sum(some)] as const).filter(([, found]) => found !== ""),
+    /** What the acquirer has of ours. */
+    acquirer: () => rows.reduce((total, { amount, kind }) => (kind === "acquirer" ? total - Number(amount) : total), 0)
+  }
+}
+
+const inWords = (sums: ReadonlyMap<string, number>): string =>
+  [...sums]
+    .filter(([, cents]) => cents !== 0)
+    .map(([account, cents]) => `${account} ${cents}`)
+    .toSorted()
+    .join(", ")
+
+const entriesOf = (owner: string, money: Readonly<Record<string, number>>): string =>
+  inWords(new Map(Object.entries(money).map(([kind, cents]) => [`${owner} ${kind}`, cents])))
+
+const accountsOf = ({ blocked, free, unallocated }: PixMoney, account: Merchant | undefined, connection: string) => {
+  const owner = account?.accountId ?? "nobody"
+  return inWords(
+    new Map([
+      [`${owner} available`, free],
+      [`${owner} blocked`, blocked],
+      [`${owner} acquirer`, -free - blocked],
+      [`${connection} unallocated`, unallocated],
+      [`${connection} acquirer`, -unallocated]
+    ])
+  )
+}
+
+/** BAL-10: `refunded` or `charged_back` once nothing is left. */
+const statesOf = ({ blocked, free, isLost, meds }: PixMoney): ReadonlyArray<string> => {
+  if (free + blocked === 0) return ["refunded", "charged_back"]
+  if (isLost) return ["charged_back"]
+  return [Object.keys(meds).length > 0 ? "infraction" : "paid"]
+}
+
+const isPayment = (kind: string) => kind !== "unmatched_return" && kind !== "unmatched_dispute"
+
+/** How a Pix pays a charge, or is an exception, as BAL-11 and BAL-12 do not allow it. */
+const misfits = (
+  { cents, endToEndId, txid }: BankPix,
+  charge: ChargeRow | undefined,
+  known: ReadonlyArray<ExceptionRow>
+): ReadonlyArray<string> => {
+  const raised = known.filter(({ kind }) => isPayment(kind))
+  const accepted = raised.find(({ action, charge_id }) => action === "accept" && charge_id === charge?.id)
+  if ((charge === undefined || accepted !== undefined ? 0 : 1) + raised.length !== 1) {
+    return [`Pix ${endToEndId} of ${cents} pays ${charge?.id ?? "no charge"} and has ${raised.length} exceptions`]
+  }
+  if (charge !== undefined && Number(charge.amount) !== cents) {
+    return [`Pix ${endToEndId} of ${cents} pays charge ${charge.id} of ${charge.amount}`]
+  }
+  if (charge !== undefined && accepted === undefined && idFromTxid(txid ?? "") !== charge.id) {
+    return [`Pix ${endToEndId} for ${txid} pays charge ${charge.id}`]
+  }
+  return raised.some(({ amount }) => Number(amount) !== cents)
+    ? [`Pix ${endToEndId} of ${cents} has an exception of another amount`]
+    : []
+}
+
+/** An operator asked for the acceptance with this account, or with a charge of it; or a rule made it. */
+const isAsked = (
+  { account_id, charge_id, id, kind, resolved_by, rule }: ExceptionRow,
+  { acceptances }: Callers,
+  merchantOf: ReadonlyMap<string, Merchant>
+): boolean => {
+  if (resolved_by === "rule") {
+    return rule === "accept" && ["wrong_amount", "second_payment", "late_payment"].includes(kind)
+  }
+  const asked = acceptances.get(id) ?? []
+  return asked.some(({ accountId, chargeId }) => {
+    const merchant = merchantOf.get(chargeId ?? charge_id ?? "")
+    return account_id === (accountId ?? merchant?.accountId)
+  })
+}
+
+const acceptance = ({ id, resolved_by }: ExceptionRow, { acceptances }: Callers): Fact => {
+  const asked = resolved_by === "rule" ? [] : (acceptances.get(id) ?? [])
+  const known = asked.flatMap(({ known }) => known ?? [])
+  return { tag: "accepted", at: asked[0]?.at ?? 0, ...(known.length > 0 && { known: Math.min(...known) }) }
+}
+
+const describe = (facts: ReadonlyArray<Fact>): string =>
+  facts.length === 0
+    ? "nothing since"
+    : facts.map((fact) => `${fact.tag} ${"cents" in fact ? fact.cents : ""}`).join(", ")
+
+const booksByResource = `
+  SELECT t.account_id AS owner_id, t.resource_id, ends.kind, sum(ends.amount)::bigint AS amount FROM ledger_transfers t
+  CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
+  GROUP BY t.account_id, t.resource_id, ends.kind HAVING sum(ends.amount) <> 0`
+
+interface BookRow {
+  readonly owner_id: string
+  readonly resource_id: string
+  readonly kind: string
+  readonly amount: bigint
+}
+
+interface ChargeRow {
+  readonly id: string
+  readonly status: string
+  readonly amount: bigint
+  readonly end_to_end_id: string | null
+}
+
+interface ExceptionRow {
+  readonly id: string
+  readonly kind: string
+  readonly end_to_end_id: string | null
+  readonly amount: bigint
+  readonly action: string | null
+  readonly charge_id: string | null
+  readonly account_id: string | null
+  readonly resolved_by: string | null
+  /** Of its connection. */
+  readonly rule: string
+}
+
+interface PayoutRow {
+  readonly id: string
+  readonly description: string
+  readonly status: string
+  readonly amount: bigint
+}

@@ -1,0 +1,162 @@
+/** Outcomes that a bank changes, by sweep and callback: its balance is that of the books and their exceptions. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/sql/SqlClient"
+import { providerIdOf } from "../../src/providers/Acquirer.ts"
+import { reaching } from "../support/ChargeDeliveries.ts"
+import {
+  connectedBank,
+  type ConnectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { type Exception, resolved } from "../support/Exceptions.ts"
+import { assertLedgerHolds, availableOf, operated, paidOut, payoutReaching, submittedPayout } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+
+const OPENING = 100_000
+const closed = { error: { code: "AC03", origin: "x", reason: "account closed" } }
+const closedReturn = { failedBecause: "account closed" }
+import { idAtProvider } from "../support/Payouts.ts"
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
+  "An outcome that the bank changes",
+  (it) => {
+    it.effect("BAL-16, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
+      Effect.gen(function* () {
+        const bank = yield* fundedBank
+        const { payouts } = bank.double.provider
+        const { id } = yield* paidOut(bank.key, { amount: 5000 })
+        yield* submittedPayout(bank.key, id)
+        const atBank = yield* idAtProvider(id)
+        payouts.settle(atBank, closed)
+        yield* sweepNow(bank)
+        yield* payoutReaching(bank.key, id, "failed")
+        for (let round = 0; round < 2; round += 1) {
+          payouts.settle(atBank, { overrules: true })
+          yield* sweepNow(bank)
+          yield* sweepNow(bank)
+          const [exception, ...others] = yield* openOf(bank)
+          assert.deepInclude(exception!, { payout_id: id, unallocated: -5000, account_id: bank.accountId })
+          assert.deepStrictEqual(others, [])
+          yield* assertBooks(bank)
+          if (round === 0) {
+            yield* resolved(exception!.id, { action: "accept" })
+            assert.strictEqual(yield* availableOf(bank.key), 0)
+          }
+          payouts.settle(atBank, { ...closed, overrules: true })
+          yield* sweepNow(bank)
+          assert.deepStrictEqual(yield* openOf(bank), [])
+          assert.strictEqual(yield* availableOf(bank.key), 5000)
+          yield* assertBooks(bank)
+        }
+        // A sweep of what is known writes nothing.
+        const recorded = yield* notificationsOf(bank)
+        yield* sweepNow(bank)
+        assert.strictEqual(yield* notificationsOf(bank), recorded)
+        yield* assertLedgerHolds
+      })
+    )
+
+    it.effect("BAL-16, OPR-92: of a payout is asked for when a callback names it", () =>
+      Effect.gen(function* () {
+        const bank = yield* fundedBank
+        const { payouts, webhooks } = bank.double.provider
+        const { id } = yield* paidOut(bank.key, { amount: 5000 })
+        yield* submittedPayout(bank.key, id)
+        const atBank = yield* idAtProvider(id)
+        Result.getOrThrow(webhooks.put(bank.double.key, bank.url))
+        const sql = yield* SqlClient
+        yield* sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${bank.connectionId}::uuid`
+        payouts.settle(atBank, {})
+        yield* payoutReaching(bank.key, id, "completed")
+        payouts.settle(atBank, { ...closed, overrules: true })
+        yield* Effect.promise(() => bank.double.settle())
+        const [exception] = yield* eventually(openOf(bank), ({ length }) => length > 0)
+        assert.deepInclude(exception!, { payout_id: id, unallocated: 5000, provider_outcome: "failed" })
+        yield* assertBooks(bank)
+        yield* assertLedgerHolds
+      })
+    )
+
+    it.effect(
+      "BAL-16, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
+      () =>
+        Effect.gen(function* () {
+          const bank = yield* fundedBank
+          const sql = yield* SqlClient
+          const { receipts } = bank.double.provider
+          const [charge] = yield* pendingCharges(bank, 1, 3000)
+          const [pix] = payAll(bank, [charge!])
+          yield* sweepNow(bank)
+          yield* reaching(bank.key, charge!.id, "paid")
+          yield* operated("POST", `/charges/${charge!.id}/refund`, {})
+          const [order] = yield* sql<{ id: string }>`
+          SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
+          const end = (outcome: object) =>
+            Effect.andThen(
+              Effect.sync(() =>
+                Result.getOrThrow(receipts.settleReturn(pix!.endToEndId, providerIdOf(order!.id), outcome))
+              ),
+              sweepNow(bank)
+            )
+          yield* end(closedReturn)
+          yield* assertBooks(bank)
+          yield* end({ overrules: true })
+          yield* reaching(bank.key, charge!.id, "refunded")
+          assert.deepStrictEqual(yield* openOf(bank), [])
+          yield* assertBooks(bank)
+          yield* end({ ...closedReturn, overrules: true })
+          const [exception] = yield* openOf(bank)
+          assert.deepInclude(exception!, { refund_id: order!.id, unallocated: 3000, provider_outcome: "failed" })
+          yield* assertBooks(bank)
+          yield* end({ overrules: true })
+          assert.deepStrictEqual(yield* openOf(bank), [])
+          yield* assertBooks(bank)
+          yield* assertLedgerHolds
+        })
+    )
+  }
+)
+
+/** A bank whose payouts and returns wait for their outcome, and an account with 5000 cents. */
+const fundedBank = Effect.gen(function* () {
+  const bank = yield* connectedBank({
+    profile: "efi",
+    settings: { openingCents: OPENING, payoutFate: () => ({ _tag: "Held" }), returnFate: () => ({ _tag: "Held" }) }
+  })
+  const [charge] = yield* pendingCharges(bank, 1, 5000)
+  payAll(bank, [charge!])
+  yield* sweepNow(bank)
+  yield* reaching(bank.key, charge!.id, "paid")
+  return bank
+})
+
+const openOf = ({ connectionId }: ConnectedBank) =>
+  Effect.map(
+    operated<{ data: ReadonlyArray<Exception> }>("GET", "/exceptions?kind=contradictory_outcome&limit=100"),
+    ({ data }) => data.filter((each) => each.connection_id === connectionId && each.status === "open")
+  )
+
+/** The bank has what the books say: the money of the account, and that of the exceptions. */
+const assertBooks = ({ accountId, connectionId, double }: ConnectedBank) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ balance: bigint }>`
+        SELECT -sum(balance)::bigint AS balance FROM ledger_accounts
+        WHERE owner_id IN (${accountId}::uuid, ${connectionId}::uuid) AND kind = 'acquirer'`,
+      ([row]) => assert.strictEqual(Number(row!.balance), double.provider.balanceCents() - OPENING)
+    )
+  )
+
+const notificationsOf = ({ connectionId }: ConnectedBank) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ count: number }>`
+        SELECT count(*)::int AS count FROM notifications WHERE connection_id = ${connectionId}::uuid`,
+      ([row]) => row!.count
+    )
+  )
