@@ -109,7 +109,7 @@ describe("Reports of a provider", () => {
     const settled = notificationsOfPayout(CONNECTION, payout, () => false)
     assert.deepStrictEqual(
       settled.map(({ _tag }) => _tag),
-      ["payout.returned"]
+      ["charge.paid"]
     )
     assert.deepStrictEqual(
       notificationsOfPayout(CONNECTION, { ...payout, progress: { _tag: "Accepted" }, returns: [] }, () => true),
