@@ -2506,6 +2506,14 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/exceptions/ExceptionStore.ts findContradictionOf
+SELECT
+  id, connection_id, kind, status, amount, expected_amount, unallocated, end_to_end_id, txid, external_id, pix_key, payer, received,
+  occurred_at, charge_id, account_id, payout_id, refund_id, provider_outcome, action, reason, failure_reason, resolved_by,
+  resolved_at, created_at
+FROM acquirer_exceptions
+WHERE coalesce(payout_id, refund_id) = $1::uuid AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL);
+
 -- payments/exceptions/ExceptionStore.ts findContradictions
 SELECT coalesce(payout_id, refund_id) AS id, provider_outcome AS outcome
 FROM acquirer_exceptions

@@ -42,6 +42,9 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [fields.endToEndId, exception.end_to_end_id && <code>{exception.end_to_end_id}</code>],
                   [text.txid, exception.txid && <code>{exception.txid}</code>],
                   [text.received, exception.received && <code>{exception.received}</code>],
+                  [text.says, exception.provider_outcome],
+                  [text.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
+                  [text.refund, exception.refund_id && <code>{exception.refund_id}</code>],
                   [fields.charge, exception.charge_id && <IdLink id={exception.charge_id} to="charges" />],
                   [fields.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
                   [fields.account, exception.account_id && <IdLink id={exception.account_id} to="accounts" />],
@@ -106,7 +109,8 @@ const Outcome = ({ of: exception }: { readonly of: AcquirerException }) => {
 /** What the money of the exception allows: OPR-82 to OPR-85. */
 const Decisions = ({ exception, reload }: { readonly exception: AcquirerException; readonly reload: () => void }) => {
   const text = exceptionWords()
-  if (exception.action === "accept") return <Refund exception={exception} reload={reload} />
+  const isContradiction = exception.kind === "contradictory_outcome"
+  if (exception.action === "accept") return isContradiction ? null : <Refund exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
   const { fields } = words()
   const isUnreadable = exception.kind === "unreadable"
@@ -133,7 +137,7 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   }
   return (
     <>
-      {(exception.unallocated > 0 || isUnreadable) && (
+      {(exception.unallocated > 0 || isUnreadable || isContradiction) && (
         <Action
           label={text.accept}
           tone="first"

@@ -74,10 +74,11 @@ export class Reconciliation extends Context.Service<
       const received = Effect.fnUntraced(function* (
         connectionId: string,
         page: ReadonlyArray<ReceivedPix>,
+        where: ListedIn,
         onFinding: OnFinding
       ) {
         const before = yield* recorded(connectionId, page)
-        const applied = yield* reports.received(connectionId, page)
+        const applied = yield* reports.received(connectionId, page, where)
         const after = yield* recorded(connectionId, page)
         for (const { amount, atMs, endToEndId } of page) {
           const now = after.get(endToEndId)
@@ -95,9 +96,10 @@ export class Reconciliation extends Context.Service<
       const payouts = Effect.fnUntraced(function* (
         connectionId: string,
         page: ReadonlyArray<SentPayout>,
+        where: ListedIn,
         onFinding: OnFinding
       ) {
-        const applied = yield* reports.payouts(connectionId, page)
+        const applied = yield* reports.payouts(connectionId, page, where)
         const found = yield* orUnavailable(
           sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
         )
@@ -115,14 +117,14 @@ export class Reconciliation extends Context.Service<
         { id, name }: Connection,
         where: ListedIn,
         list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
-        apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>,
+        apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
         onFinding: OnFinding
       ) =>
         everyPage(
           where,
           list,
           Effect.fnUntraced(function* ({ items, unreadable }) {
-            const { failures } = yield* apply(items)
+            const { failures } = yield* apply(items, where)
             yield* entries.raise(id, where, unreadable)
             const open = [
               ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
@@ -158,15 +160,15 @@ export class Reconciliation extends Context.Service<
         for (let fromMs = Math.max(sinceMs, connection.createdAtMs); fromMs < nowMs; fromMs += SLICE_MS) {
           const range = { fromMs, toMs: Math.min(fromMs + SLICE_MS, nowMs) }
           const read = <A>(
-            name: ListedIn["list"],
+            which: ListedIn["list"],
             list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
-            apply: (page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+            apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
           ) =>
-            list === undefined ? Effect.void : readList(connection, { list: name, ...range }, list, apply, onFinding)
-          yield* read("received", lists.received?.list, (page) => received(id, page, onFinding))
-          yield* read("returned", lists.received?.listReturned, (page) => reports.received(id, page))
-          yield* read("payouts", lists.payouts, (page) => payouts(id, page, onFinding))
-          yield* read("disputes", lists.disputes, (page) => reports.disputes(id, page))
+            list === undefined ? Effect.void : readList(connection, { ...range, list: which }, list, apply, onFinding)
+          yield* read("received", lists.received?.list, (page, where) => received(id, page, where, onFinding))
+          yield* read("returned", lists.received?.listReturned, (page, where) => reports.received(id, page, where))
+          yield* read("payouts", lists.payouts, (page, where) => payouts(id, page, where, onFinding))
+          yield* read("disputes", lists.disputes, (page, where) => reports.disputes(id, page, where))
         }
       })
 

@@ -59,23 +59,6 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     )
   })
 
-  describe("OPR-39: what is about the installation is refused", () => {
-    it.effect.each(routesWith("installation").filter((route) => roleFor(route) !== undefined))(
-      "$method $template",
-      (route) =>
-        Effect.gen(function* () {
-          const { makeCaller } = yield* TestService
-          const { accountId } = yield* makeCaller()
-          const role = roleFor(route)!
-          const limited = yield* makeOperator(role, [accountId])
-          const path = pathWith(route, unknownId)
-          assertRefused(yield* limited.call(route.method, path), "FORBIDDEN")
-          const free = yield* makeOperator(role)
-          assert.notStrictEqual((yield* free.call(route.method, path)).status, 403)
-        })
-    )
-  })
-
   describe("OPR-39: lists and figures are of the operator's accounts only", () => {
     it.effect.each(lists)("$method $template", (route) =>
       Effect.gen(function* () {

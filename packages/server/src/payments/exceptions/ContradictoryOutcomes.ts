@@ -104,12 +104,17 @@ export const layer = Layer.effect(
       const accountOf = (exception: StoredException | undefined) => known.accountId ?? exception?.accountId ?? null
       const found = known.exceptionId === null ? undefined : yield* store.get(known.exceptionId)
       const accountId = accountOf(found)
-      yield* lockLedgerOf(sql, [connectionId, ...(accountId === null ? [] : [accountId])])
+      // A contradiction of an exception that was nobody's may have been accepted for an account.
+      const acceptedFor = (yield* store.findContradiction(orderId))?.accountId
+      yield* lockLedgerOf(
+        sql,
+        [connectionId, accountId, acceptedFor].filter((owner) => owner !== null && owner !== undefined)
+      )
       const exception = known.exceptionId === null ? undefined : yield* store.lock(known.exceptionId)
       const order = yield* orders.find(orderId)
-      if (order === undefined || order.state === "ordered" || accountOf(exception) !== accountId) {
-        return yield* new ChangedMeanwhile()
-      }
+      const isAsFound =
+        accountOf(exception) === accountId && (yield* store.findContradiction(orderId))?.accountId === acceptedFor
+      if (order === undefined || order.state === "ordered" || !isAsFound) return yield* new ChangedMeanwhile()
       const missing = late.outcome === "completed" ? order.amount - order.returned : 0
       const taken =
         missing === 0

@@ -78,6 +78,8 @@ export class ExceptionStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
     /** The contradiction of a payout or order that is in force, locked. */
     readonly lockContradiction: (subjectId: string) => Effect.Effect<StoredException | undefined, SqlError>
+    /** The same, not locked. */
+    readonly findContradiction: (subjectId: string) => Effect.Effect<StoredException | undefined, SqlError>
     /** What providers say of payouts and orders where it contradicts the books. */
     readonly contradictions: (
       subjectIds: ReadonlyArray<string>
@@ -114,6 +116,7 @@ export class ExceptionStore extends Context.Service<
         lockPayments: (connectionId, endToEndId) =>
           decoded(sql.unsafe<Row>(...lockPaymentsOf({ connectionId, endToEndId }))),
         lockContradiction: (subjectId) => first(sql.unsafe<Row>(...lockContradictionOf({ subjectId }))),
+        findContradiction: (subjectId) => first(sql.unsafe<Row>(...findContradictionOf({ subjectId }))),
         contradictions: (subjectIds) =>
           subjectIds.length === 0
             ? Effect.succeed(new Map())
@@ -206,6 +209,11 @@ const findOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id
 const lockContradictionOf = statement(
   { subjectId: value("uuid") },
   ({ subjectId }) => `${select} WHERE coalesce(payout_id, refund_id) = ${subjectId} AND ${IN_FORCE} FOR UPDATE`
+)
+
+const findContradictionOf = statement(
+  { subjectId: value("uuid") },
+  ({ subjectId }) => `${select} WHERE coalesce(payout_id, refund_id) = ${subjectId} AND ${IN_FORCE}`
 )
 
 const findContradictions = statement(

@@ -25,10 +25,11 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         assert.deepStrictEqual(summary.resource?.id, approval.resource?.id)
         assert.strictEqual(summary.account?.id ?? null, approval.account_id)
         if (summary.account !== null) assert.isNotEmpty(summary.account.name)
-        // A payout without a reference and an exception have no name: their amount and destination say what they are.
-        const isNameless = action === "payout.release" || action === "exception.accept"
+        // A payout without a reference, a refund and an exception have no name: their amount and destination say what they are.
+        const isSettlement = action.endsWith(".settle")
+        const isNameless = action === "payout.release" || action === "exception.accept" || isSettlement
         if (summary.resource !== null && !isNameless) assert.isNotEmpty(summary.resource.name)
-        const movesMoney = action.startsWith("payout.") || action === "exception.accept"
+        const movesMoney = action.startsWith("payout.") || action === "exception.accept" || isSettlement
         assert.strictEqual(summary.amount !== null, movesMoney)
         assert.strictEqual(summary.balance_after !== null, movesMoney)
         assert.strictEqual(summary.destination !== null, action.startsWith("payout."))

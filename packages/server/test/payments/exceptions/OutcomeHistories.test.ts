@@ -119,7 +119,7 @@ const history = Effect.fnUntraced(function* (seed: number, steps: Array<string>)
     yield* assertBooks
     if (next() < 0.2) {
       steps.push("an exception is resolved")
-      yield* resolveOne(next() < 0.7 ? "accept" : "dismiss")
+      yield* resolveOne(next() < 0.7 ? "accept" : "dismiss", account.accountId)
       yield* assertBooks
     }
   }
@@ -128,7 +128,7 @@ const history = Effect.fnUntraced(function* (seed: number, steps: Array<string>)
     yield* report(one, one.outcome)
   }
   yield* assertBooks
-  while (yield* resolveOne("accept")) yield* assertBooks
+  while (yield* resolveOne("accept", account.accountId)) yield* assertBooks
 })
 
 const receive = (notification: Parameters<AcquirerNotifications["Service"]["receive"]>[0]) =>
@@ -209,18 +209,22 @@ const exceptionOf = (endToEndId: string) =>
     )
   )
 
-/** Resolves an open contradiction that names an account; false where there is none. */
-const resolveOne = Effect.fnUntraced(function* (action: "accept" | "dismiss") {
+/** Resolves an open contradiction, for this account where it names none; false where there is none. */
+const resolveOne = Effect.fnUntraced(function* (action: "accept" | "dismiss", forAccount: string) {
   const store = yield* ExceptionStore
   const open = yield* store.list(
     { kind: "contradictory_outcome", status: "open" },
     { limit: 100, startingAfter: undefined }
   )
-  const one = open.find(({ accountId }) => accountId !== null)
+  const one = open[0]
   if (one === undefined) return false
   yield* ExceptionResolution.use((exceptions) =>
     action === "accept"
-      ? exceptions.resolve(one.id, { action, chargeId: null, accountId: null, amount: null, reason: null }, "operator")
+      ? exceptions.resolve(
+          one.id,
+          { action, chargeId: null, accountId: one.accountId ?? forAccount, amount: null, reason: null },
+          "operator"
+        )
       : exceptions.resolve(one.id, { action, reason: "known" }, "operator")
   )
   return true
