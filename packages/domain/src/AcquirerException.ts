@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
  * - `unmatched_return`: a return of a payment that has not arrived, or of more than is left of it;
  * - `unmatched_dispute`: a dispute of a payment that is not a charge's;
  * - `conflicting_settlement`: a settlement that was reported again with another amount. Its money is the difference;
+ * - `returned_payout`: the payee's bank sent money of a completed payout back;
  * - `contradictory_outcome`: the provider completed what the books have as failed, or the other way. Its money is what the
  *   books have as sent, less what the provider sent;
  * - `unreadable`: an entry of a provider's list whose core cannot be read. It has no amount.
@@ -23,6 +24,7 @@ export const ExceptionKind = Schema.Literals([
   "unmatched_return",
   "unmatched_dispute",
   "conflicting_settlement",
+  "returned_payout",
   "contradictory_outcome",
   "unreadable"
 ])

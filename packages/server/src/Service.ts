@@ -20,6 +20,7 @@ import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
 import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
 import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
+import { ReturnedPayouts } from "./payments/exceptions/ReturnedPayouts.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
 import { SimulatorNotifications } from "./reports/SimulatorNotifications.ts"
@@ -178,7 +179,8 @@ export const deciders = Layer.mergeAll(
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
       ChargePayments.layer,
-      PayoutSubmission.PayoutSubmission.layer
+      PayoutSubmission.PayoutSubmission.layer,
+      ReturnedPayouts.layer
     )
   ),
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),

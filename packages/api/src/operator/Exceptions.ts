@@ -64,7 +64,9 @@ export const AcquirerException = Schema.Struct({
   occurred_at: Instant,
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
-  payout_id: Schema.NullOr(Id).annotateKey({ description: "The payout whose outcome it contradicts." }),
+  payout_id: Schema.NullOr(Id).annotateKey({
+    description: "The payout that came back, or whose outcome it contradicts."
+  }),
   refund_id: Schema.NullOr(Id).annotateKey({
     description: "The refund whose outcome it contradicts, or the order of an exception's return."
   }),

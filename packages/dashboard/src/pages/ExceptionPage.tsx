@@ -46,6 +46,7 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [text.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
                   [text.refund, exception.refund_id && <code>{exception.refund_id}</code>],
                   [fields.charge, exception.charge_id && <IdLink id={exception.charge_id} to="charges" />],
+                  [fields.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
                   [fields.account, exception.account_id && <IdLink id={exception.account_id} to="accounts" />],
                   [text.connection, <IdLink id={exception.connection_id} to="connections" key="connection" />]
                 ]}

@@ -11,6 +11,7 @@ const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "return without a payment",
   unmatched_dispute: "dispute without a payment",
   conflicting_settlement: "same payment, another amount",
+  returned_payout: "payout sent back",
   contradictory_outcome: "the bank says otherwise",
   unreadable: "cannot be read"
 }
@@ -24,6 +25,7 @@ const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
   unmatched_return: "devolução sem pagamento",
   unmatched_dispute: "contestação sem pagamento",
   conflicting_settlement: "mesmo pagamento, outro valor",
+  returned_payout: "transferência devolvida",
   contradictory_outcome: "o banco diz outra coisa",
   unreadable: "não pôde ser lida"
 }

@@ -131,6 +131,7 @@ export const en = {
     auto_payout: "Automatic payouts",
     available: "Available",
     charge: "Charge",
+    payout: "Payout",
     exception: "Exception",
     bankAccount: "Bank account",
     completed_at: "Completed",

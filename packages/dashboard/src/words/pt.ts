@@ -129,6 +129,7 @@ export const pt: Words = {
     auto_payout: "Pagamentos automáticos",
     available: "Disponível",
     charge: "Cobrança",
+    payout: "Transferência",
     exception: "Divergência",
     bankAccount: "Conta bancária",
     completed_at: "Concluído",

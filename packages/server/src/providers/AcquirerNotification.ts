@@ -60,7 +60,9 @@ export const AcquirerNotification = Schema.Union([
   Schema.TaggedStruct("med.won", Dispute),
   Schema.TaggedStruct("med.lost", Dispute),
   Schema.TaggedStruct("payout.completed", { ...Payout, ...EndToEndId }),
-  Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String })
+  Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String }),
+  // The payee's bank sent a part or all of it back.
+  Schema.TaggedStruct("payout.returned", { ...Payout, amount: Schema.Int })
 ])
 export type AcquirerNotification = typeof AcquirerNotification.Type
 
@@ -149,6 +151,8 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
       return externalId === undefined ? undefined : `message:${externalId}`
     case "payout.completed":
       return `payout:${externalId ?? notification.payoutId}:completed`
+    case "payout.returned":
+      return `payout:${notification.payoutId}:returned:${externalId ?? ""}`
     case "payout.failed":
       return `payout:${externalId ?? notification.payoutId}:failed`
   }

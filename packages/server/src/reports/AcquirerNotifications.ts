@@ -22,6 +22,7 @@ import type { NotFoundError } from "../base/Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
 import { ExceptionDisputes } from "../payments/exceptions/ExceptionDisputes.ts"
 import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
+import { ReturnedPayouts } from "../payments/exceptions/ReturnedPayouts.ts"
 import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
 import { Ids } from "../base/Ids.ts"
@@ -63,6 +64,7 @@ export class AcquirerNotifications extends Context.Service<
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
+      const returnedPayouts = yield* ReturnedPayouts
       const store = yield* OrderStore
       const late = yield* LateOutcomes
 
@@ -190,6 +192,8 @@ export class AcquirerNotifications extends Context.Service<
             return transacted(received, Effect.map(decided(notification, "lost"), appliedIf))
           case "payout.completed":
             return paidOut(received, notification.payoutId, "completed", { endToEndId: notification.endToEndId })
+          case "payout.returned":
+            return transacted(received, returnedPayouts.raise(notification))
           case "payout.failed":
             return paidOut(received, notification.payoutId, "failed", { reason: notification.reason })
         }

@@ -65,8 +65,8 @@ const notificationOfReturn = (
 }
 
 /**
- * A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. `isOurs`: whether this id is
- * that of a payout of this connection with this amount.
+ * A payout that was sent, and what the payee's bank sent back of it; of a payout that is not ours, that is money that arrived.
+ * `isOurs`: whether this id is that of a payout of this connection with this amount.
  */
 export const notificationsOfPayout = (
   connectionId: string,
@@ -74,14 +74,12 @@ export const notificationsOfPayout = (
   isOurs: (id: string) => boolean
 ): ReadonlyArray<AcquirerNotification> => [
   ...(id === null || !isOurs(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
-  ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => ({
-    _tag: "charge.paid",
-    connectionId,
-    txid: "",
-    externalId: providerId,
-    amount,
-    atMs
-  }))
+  ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => {
+    const fact = { connectionId, externalId: providerId, amount, atMs }
+    return id === null || !isOurs(id)
+      ? { _tag: "charge.paid", txid: "", ...fact }
+      : { _tag: "payout.returned", payoutId: id, ...fact }
+  })
 ]
 
 const outcomeOf = (

@@ -37,14 +37,17 @@ export interface Applied {
   readonly foreign: number
   /** Digests of entries that could not be read, or that are set aside because they fail. */
   readonly unread: ReadonlyArray<string>
+  /** Entries that the list had. */
+  readonly listed: number
 }
 
-export const nothingApplied: Applied = { effects: 0, failures: 0, foreign: 0, unread: [] }
+export const nothingApplied: Applied = { effects: 0, failures: 0, foreign: 0, unread: [], listed: 0 }
 export const together = (a: Applied, b: Applied): Applied => ({
   effects: a.effects + b.effects,
   failures: a.failures + b.failures,
   foreign: a.foreign + b.foreign,
-  unread: [...a.unread, ...b.unread]
+  unread: [...a.unread, ...b.unread],
+  listed: a.listed + b.listed
 })
 
 /** `where`: the list that has the page. Nothing is set aside of what a callback led to. */
@@ -98,7 +101,8 @@ export class Reports extends Context.Service<
       /** Sets an entry aside that failed too often. */
       const setAside = (connectionId: string, where: ListedIn | undefined, item: unknown) => (reason: string) => {
         if (where === undefined) return Effect.succeed(oneFailure)
-        const entry = { text: JSON.stringify(item).slice(0, MOST_TEXT), reason: `it fails to be applied: ${reason}` }
+        const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
+        const entry = { text, reason: `it fails to be applied: ${reason}` }
         return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
           digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
         )
@@ -222,7 +226,7 @@ export class Reports extends Context.Service<
 const oneFailure: Applied = { ...nothingApplied, failures: 1 }
 
 /** Of what an exception shows of an entry. */
-const MOST_TEXT = 4096
+const MOST_BYTES = 4096
 
 /** Which orders and payouts are ours. */
 type Ours = Pick<Known, "orders" | "payouts">

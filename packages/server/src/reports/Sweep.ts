@@ -63,7 +63,7 @@ export class Sweep extends Context.Service<
           Effect.fnUntraced(function* ({ items, unreadable }) {
             applied = together(applied, yield* apply(connectionId, items, where))
             const unread = yield* entries.raise(connectionId, where, unreadable)
-            applied = together(applied, { ...nothingApplied, unread })
+            applied = together(applied, { ...nothingApplied, unread, listed: items.length + unreadable.length })
           })
         )
         return applied
@@ -116,8 +116,9 @@ export class Sweep extends Context.Service<
         const dueEntries = yield* entries.claimDue(due.connectionId)
         const ranges = Map.groupBy(dueEntries, ({ fromMs, list, toMs }) => `${list} ${fromMs} ${toMs}`)
         for (const same of ranges.values()) {
-          const { failures, unread } = yield* readList(due, provider, same[0]!)
-          if (failures > 0) continue
+          const { failures, listed, unread } = yield* readList(due, provider, same[0]!)
+          // A list that is empty now says nothing of what it had.
+          if (failures > 0 || listed === 0) continue
           yield* entries.close(
             due.connectionId,
             same.filter(({ digest }) => !unread.includes(digest))

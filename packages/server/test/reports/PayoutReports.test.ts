@@ -32,6 +32,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
+    it.effect("BAL-17, OPR-95: what the payee's bank sent back of it is found by the sweep, once", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+        const { id, name } = yield* acceptedPayout(bank)
+        yield* Effect.promise(() => bank.double.settle())
+        yield* sweepNow(bank)
+        yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 200))
+        yield* sweepNow(bank)
+        yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 300))
+        yield* sweepNow(bank)
+        yield* sweepNow(bank)
+        const raised = yield* sql`
+          SELECT kind, amount::integer, unallocated::integer, account_id, payout_id FROM acquirer_exceptions
+          WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`
+        const of = { kind: "returned_payout", account_id: bank.accountId, payout_id: id }
+        assert.deepStrictEqual(raised, [
+          { ...of, amount: 200, unallocated: 200 },
+          { ...of, amount: 300, unallocated: 300 }
+        ])
+      })
+    )
+
     it.effect("OPR-95, PAY-6: that has another amount than the payout is not its outcome", () =>
       Effect.gen(function* () {
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })

@@ -96,13 +96,16 @@ describe("Reports of a provider", () => {
     assert.notInclude(keys, keyOf(other!))
   })
 
-  it("PAY-4: a payout of the connection gets its outcome; what its payee's bank sent back is money that arrived", () => {
+  it("PAY-4, BAL-17: a payout of the connection gets its outcome; what its payee's bank sent back is named by it", () => {
     const open = notificationsOfPayout(CONNECTION, payout, (id) => id === PAYOUT)
     assert.deepStrictEqual(
       open.map(({ _tag }) => _tag),
-      ["payout.completed", "charge.paid"]
+      ["payout.completed", "payout.returned"]
     )
-    assert.deepInclude(open[1], { txid: "", amount: 500, externalId: "D2" })
+    assert.deepInclude(open[1], { payoutId: PAYOUT, amount: 500, externalId: "D2" })
+    const foreign = notificationsOfPayout(CONNECTION, { ...payout, id: null }, () => false)
+    assert.deepInclude(foreign[0], { _tag: "charge.paid", txid: "", amount: 500, externalId: "D2" })
+    assert.lengthOf(foreign, 1)
     const settled = notificationsOfPayout(CONNECTION, payout, () => false)
     assert.deepStrictEqual(
       settled.map(({ _tag }) => _tag),

@@ -35,7 +35,7 @@ import { Reversals } from "./Reversals.ts"
 export const isAcceptable = (exception: StoredException): boolean =>
   isContradiction(exception) ? exception.unallocated !== 0 : exception.unallocated > 0
 
-/** Who gets the money, by id; both null: the charge that the payment names. `amount`: what an unreadable entry is of. */
+/** Who gets the money, by id; both null: the charge that the payment names, or the payout's account. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
   readonly amount: number | null
   readonly chargeId: string | null
@@ -99,7 +99,7 @@ export class Acceptance extends Context.Service<
       /** The same account as that of the charge that the payment names is named too. */
       const accountFor = Effect.fnUntraced(function* (exception: StoredException, accountId: string) {
         yield* Effect.catchTag(accounts.get(accountId), "NotFoundError", () => Effect.fail(refusedFor("account_id")))
-        const isNamed = exception.chargeId !== null && exception.accountId === accountId
+        const isNamed = (exception.chargeId ?? exception.payoutId) !== null && exception.accountId === accountId
         return { accountId, charge: undefined, isNamed }
       })
 
@@ -125,8 +125,11 @@ export class Acceptance extends Context.Service<
           const { accountId, amount, chargeId } = to
           if ((exception.kind === "unreadable") !== (amount !== null)) return Effect.fail(refusedFor("amount"))
           if (isContradiction(exception)) return contradictedBy(exception, to)
-          if (accountId === null) return chargeFor(exception, chargeId)
-          return chargeId === null ? accountFor(exception, accountId) : Effect.fail(refusedFor("account_id"))
+          // What came back of a payout is of its account.
+          const ofPayout = exception.payoutId === null || chargeId !== null ? null : exception.accountId
+          const getsIt = accountId ?? ofPayout
+          if (getsIt === null) return chargeFor(exception, chargeId)
+          return chargeId === null ? accountFor(exception, getsIt) : Effect.fail(refusedFor("account_id"))
         },
 
         acceptable: Effect.fnUntraced(function* (exception, amount) {

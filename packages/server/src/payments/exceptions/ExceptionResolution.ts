@@ -133,7 +133,10 @@ export class ExceptionResolution extends Context.Service<
               return
             case "accept": {
               const charge = exception.chargeId === null ? undefined : yield* chargeStore.lock(exception.chargeId)
-              if (charge !== undefined) yield* acceptance.accept(exception, { ...charge, charge }, RULE, null)
+              const { accountId, kind } = exception
+              if (kind === "returned_payout" && accountId !== null)
+                yield* acceptance.accept(exception, { accountId, charge: undefined }, RULE, null)
+              else if (charge !== undefined) yield* acceptance.accept(exception, { ...charge, charge }, RULE, null)
               return
             }
             case "return":
@@ -147,8 +150,8 @@ export class ExceptionResolution extends Context.Service<
 }
 
 /** Which connection of its client it is of, no mark of it says. The simulator has no key. */
-const isOfNobody = ({ chargeId, connectionId, pixKey }: StoredException): boolean =>
-  pixKey === null && chargeId === null && connectionId !== SIMULATOR_CONNECTION
+const isOfNobody = ({ chargeId, connectionId, payoutId, pixKey }: StoredException): boolean =>
+  pixKey === null && chargeId === null && payoutId === null && connectionId !== SIMULATOR_CONNECTION
 
 /** Another installation may have its charge, or this one had it before it was restored. */
 const isOfAnotherInstallation = ({ kind, txid }: StoredException): boolean =>

@@ -78,7 +78,7 @@ export const providerTables = [
     occurred_at timestamptz NOT NULL,
     charge_id uuid,
     account_id uuid,
-    payout_id uuid, -- the payout whose outcome it contradicts
+    payout_id uuid, -- the payout that came back, or whose outcome it contradicts
     refund_id uuid, -- the refund, or the order of an exception's return, whose outcome it contradicts
     provider_outcome text ${oneOf("provider_outcome", ["completed", "failed"])}, -- what the provider says of it
     action text ${oneOf("action", exceptionActions)},
@@ -92,6 +92,7 @@ export const providerTables = [
   `CREATE INDEX acquirer_exceptions_by_kind ON acquirer_exceptions (kind, id)`,
   `CREATE INDEX acquirer_exceptions_of_account ON acquirer_exceptions (account_id, status, id) WHERE account_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_charge ON acquirer_exceptions (charge_id) WHERE charge_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_payout ON acquirer_exceptions (payout_id) WHERE payout_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_pix ON acquirer_exceptions (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
   // Those that are not in force are resolved without an action.
   `CREATE UNIQUE INDEX acquirer_exceptions_contradicting ON acquirer_exceptions (coalesce(payout_id, refund_id))

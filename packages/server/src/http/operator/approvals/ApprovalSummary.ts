@@ -67,8 +67,9 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
 }
 
 /** The amount of what is not a payout. */
-const amountOf = ({ action, before }: ApprovalRow): number | null => {
-  if (action === "exception.accept") return Number(before?.["unallocated"])
+const amountOf = ({ action, before, request }: ApprovalRow): number | null => {
+  // An unreadable entry has no money before it is accepted.
+  if (action === "exception.accept") return Number(request["amount"] ?? before?.["unallocated"])
   return action === "refund.settle" || action === "exception.settle" ? Number(before?.["amount"]) : null
 }
 
