@@ -39,7 +39,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
 
           await page.goto(`/exceptions/${dismissed.id}`)
           await visit.press("Accept")
-          await visit.fill("Accept", { Charge: "not an id" })
+          await visit.fill("Accept", { "Charge optional": "not an id" })
           await page.getByText("Not accepted. The id of a charge of this connection.").waitFor()
           await page.keyboard.press("Escape")
           await visit.press("Dismiss")

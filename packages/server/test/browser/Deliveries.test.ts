@@ -55,7 +55,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
           await visit.look("deliveries-resend")
           const submit = dialog.getByRole("button", { name: "Resend failed" })
           await dialog.getByLabel("Created since (BRT)").fill("0002-11-21T10:00")
-          await dialog.locator("p", { hasText: "A date and a time." }).waitFor()
+          await dialog.locator(".question", { hasText: "A date and a time." }).waitFor()
           assert.isTrue(await submit.isDisabled(), "an instant that cannot be read is not sent")
           await page.route(RESEND, (route) => route.abort(), { times: 1 })
           await dialog.getByLabel("Created since (BRT)").fill("")

@@ -81,7 +81,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
     })
   )
 
-  it.effect("OPR-98, DSP-10: a second MED of an open one is recorded once, and opened when the first is won", () =>
+  it.effect("OPR-98, DSP-7: a MED of which another one contests all is one exception, however often it is listed", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank({ profile: "efi" })
       const charges = yield* pendingCharges(bank, 1)
@@ -93,18 +93,19 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
       Result.getOrThrow(infractions.open(pix!.endToEndId))
       yield* sweepNow(bank)
       const before = yield* recorded(bank)
-      assert.include(before.reports, "med.opened ignored")
+      assert.include(before.reports, "med.opened exception")
       for (let sweeps = 0; sweeps < 10; sweeps += 1) yield* sweepNow(bank)
       assert.deepStrictEqual(yield* recorded(bank), before)
       Result.getOrThrow(infractions.close(first.id, "REJEITADA"))
       yield* sweepNow(bank)
       yield* sweepNow(bank)
       const sql = yield* SqlClient
-      const disputes = yield* sql<{ status: string }>`
-        SELECT status FROM disputes WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`
+      const found = yield* sql<{ name: string }>`
+        SELECT status AS name FROM disputes WHERE connection_id = ${bank.connectionId}::uuid
+        UNION ALL SELECT kind FROM acquirer_exceptions WHERE connection_id = ${bank.connectionId}::uuid`
       assert.deepStrictEqual(
-        disputes.map(({ status }) => status),
-        ["won", "open"]
+        found.map(({ name }) => name),
+        ["won", "unmatched_dispute"]
       )
       yield* assertLedgerHolds
     })
