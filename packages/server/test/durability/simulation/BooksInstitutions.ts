@@ -149,7 +149,9 @@ export const makeBooksInstitutions = (options: {
         case 0:
           return giveBack()
         case 1: {
-          // Without a word before.
+          // Without a word before. After a loss without a return, it would be taken for the return of that MED.
+          const wasContested = (med: string) => pix.facts.some((fact) => fact.tag === "contested" && fact.med === med)
+          if (pix.facts.some((fact) => fact.tag === "lost" && wasContested(fact.med))) return
           const cents = partOf(all)
           const as = cents === all ? machine.pick(["refunded", "charged_back"] as const) : "charged_back"
           pix.meds = []

@@ -25,7 +25,7 @@ export interface Operators {
   readonly isCanceled: (chargeId: string) => boolean
   /** Resumes all accounts. */
   readonly resume: (process: ServerProcess) => void
-  /** Repeats the cancellations that were not answered, and resolves an exception; false when no cancellation is left. */
+  /** Repeats the cancellations that were not answered, and resolves an exception; false when nothing follows of either. */
   readonly finish: (process: ServerProcess) => boolean
 }
 
@@ -57,6 +57,7 @@ export const makeOperators = (options: {
   } = options
   /** Exceptions that were decided once. */
   const resolved = new Set<string>()
+  let resolvedAtMs = Number.NEGATIVE_INFINITY
   const acceptances = new Map<string, Array<Acceptance>>()
   /** Cancellations that were asked for, and those without an answer. */
   const canceled = new Set<string>()
@@ -212,8 +213,13 @@ export const makeOperators = (options: {
       const exception = institutions.someException()
       if (exception !== undefined && !resolved.has(exception)) {
         resolveException(process, exception, someOf("charge")?.id ?? null)
+        resolvedAtMs = machine.nowMs()
       }
-      return cancels.size > 0
+      // A sweep then reads how a MED ended that waited for the money to be accepted.
+      return cancels.size > 0 || machine.nowMs() < resolvedAtMs + SWEPT_WITHIN_MS
     }
   }
 }
+
+/** From the acceptance of an exception to the end of the next sweep. */
+const SWEPT_WITHIN_MS = 70_000
