@@ -149,7 +149,7 @@ export const giveBack = (
     return more - missing + less > 0
   }
   if (Math.min(wanted, inAccount(model) + model.blocked) <= 0) return false
-  if (isMed && meant.open === undefined && model.status === "paid") {
+  if (isMed && meant.open === undefined) {
     model.arrived.push(Math.min(wanted, inAccount(model) + model.blocked))
   }
   if (!isMed) moveTo(model, "returned", wanted, ["blocked", "pending", "available"])
