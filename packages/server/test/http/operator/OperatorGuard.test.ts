@@ -100,7 +100,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
       assert.deepStrictEqual<unknown>(live.body, { status: "ok" })
       const ready = yield* operate("GET", "/health/ready", { headers })
       assert.strictEqual(ready.status, 200)
-      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true })
+      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true, outward: "on" })
       const { headers: received, status, text } = yield* operate("GET", "/metrics", { headers })
       assert.strictEqual(status, 200)
       assert.match(String(received["content-type"]), /^text\/plain/)
