@@ -181,15 +181,13 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
 
   printStep("5. Pay out R$ 10,00 to ana@example.com")
   const payout = await payments.payouts.create({ amount: 1000, pix_key_type: "email", pix_key: "ana@example.com" })
-  await until(
-    "The submission",
-    async () => double.provider.payouts.get(payout.id.replaceAll("-", "")),
-    ({ _tag }) => _tag === "Success"
-  )
-  await double.settle()
   const sent = await until(
     "The payout",
-    () => payments.payouts.retrieve(payout.id),
+    async () => {
+      // The bank settles what has arrived.
+      await double.settle()
+      return payments.payouts.retrieve(payout.id)
+    },
     ({ status }) => status === "completed"
   )
   print(`  ${sent.status}  end_to_end_id ${sent.end_to_end_id}`)
