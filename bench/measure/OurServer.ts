@@ -58,7 +58,7 @@ export const startEmptyServer = Effect.fnUntraced(function* (
     PORT: String(port),
     OPERATOR_PORT: String(operatorPort),
     OPERATOR_TOKEN: token,
-    SECRETS_KEYS: randomBytes(32).toString("base64"),
+    SECRETS_KEYS: SECRETS_KEY,
     ACQUIRER: "simulator",
     LOG_LEVEL: "error",
     SHUTDOWN_DELAY_MS: "0",
@@ -116,3 +116,6 @@ export const maintain = Effect.fnUntraced(function* (databaseUrl: string) {
 export const keepsAll = Object.fromEntries(
   ["REQUESTS", "ATTEMPTS", "NOTIFICATIONS", "DELIVERIES", "EVENTS"].map((kind) => [`RETENTION_${kind}_DAYS`, "36500"])
 )
+
+/** One for all starts: a later one reads what an earlier one sealed. */
+const SECRETS_KEY = randomBytes(32).toString("base64")

@@ -211,7 +211,7 @@ const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
     UNION ALL
     SELECT to_json(n.key) FROM notification_keys n
     WHERE NOT EXISTS (SELECT 1 FROM notifications r
-        WHERE r.id = n.notification_id AND (r.outcome IN ('applied', 'deferred') OR n.key LIKE 'seen:%'))
+        WHERE r.id = n.notification_id AND (r.outcome IN ('applied', 'deferred', 'exception') OR n.key LIKE 'seen:%'))
       AND NOT EXISTS (SELECT 1 FROM acquirer_orders o WHERE o.id = n.notification_id AND o.state = 'done')`
   assert.deepStrictEqual(unnamed, [])
   const unmarked = yield* sql`SELECT c.id FROM charges c

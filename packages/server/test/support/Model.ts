@@ -329,6 +329,8 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       return "applied"
     case "infraction":
       if (isDeferred(charge, command)) return "deferred"
+      // DSP-7: nothing is left that another MED does not contest.
+      if (charge.status === "infraction") return "exception"
       if (charge.status !== "paid" || charge.method !== "pix") return "ignored"
       charge.status = "infraction"
       addEvents(charge, "infraction")

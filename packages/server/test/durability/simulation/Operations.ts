@@ -20,6 +20,8 @@ export interface Operation {
   /** The resource, once it is known. */
   id: string | undefined
   isSettled: boolean
+  /** A call of it had no answer: it may still be done, after a later call was refused. */
+  mayBeDone: boolean
 }
 
 export interface Operations {
@@ -58,7 +60,8 @@ export const makeOperations = (options: {
     if (wasKnown) broken.push(`${operation.name} is refused, and was done before`)
     if (isOpen) broken.push(`${operation.name} is refused, and nobody stopped its account`)
     machine.count("creations refused, for their account is stopped")
-    operation.isSettled = true
+    operation.isSettled = !operation.mayBeDone
+    operation.mayBeDone = false
   }
 
   const create = (kind: Operation["kind"], merchant: Merchant, fields: Readonly<Record<string, unknown>>) => {
@@ -71,6 +74,7 @@ export const makeOperations = (options: {
       merchant,
       id: undefined,
       isSettled: false,
+      mayBeDone: false,
       ask: (process) => {
         // A known key is replayed whatever the body says.
         const isGarbled = operation.id !== undefined && machine.random() < 0.3
@@ -85,7 +89,10 @@ export const makeOperations = (options: {
         const stop = stops.known(merchant.accountId, kind)
         request(process, name, asked, ({ body: answered, headers, status }) => {
           const answer = answered as { readonly id?: string; readonly code?: string; readonly charge_id?: string }
-          if (status === 503) return
+          if (status === 503) {
+            operation.mayBeDone = true
+            return
+          }
           if (status === 201) {
             const isReplay = headers?.["idempotent-replayed"] === "true"
             if (!isReplay && fresh++ > 0) broken.push(`${name} is done again`)
@@ -122,6 +129,7 @@ export const makeOperations = (options: {
       merchant,
       id: undefined,
       isSettled: false,
+      mayBeDone: false,
       ask: (process) => {
         const made: Effect.Effect<
           string,
@@ -156,7 +164,8 @@ export const makeOperations = (options: {
             return refusedAsStopped(operation, wasKnown, stops.held(merchant.accountId, kind, stop, "isOpen"))
           }
           if (error?._tag === "InsufficientBalanceError") operation.isSettled = true
-          else if (error !== undefined && error._tag !== "Unavailable") broken.push(`${name} fails with ${error._tag}`)
+          else if (error?._tag === "Unavailable") operation.mayBeDone = true
+          else if (error !== undefined) broken.push(`${name} fails with ${error._tag}`)
         })
       }
     }
