@@ -37,6 +37,7 @@ interface ModelPayout {
   status: string
   /** The answers of the simulated acquirer. */
   known: "completed" | "failed" | undefined
+  isContradicted: boolean
   readonly events: Array<string>
 }
 
@@ -330,8 +331,9 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
     case "infraction":
       if (isDeferred(charge, command)) return "deferred"
       // DSP-7: nothing is left that another MED does not contest.
-      if (charge.status === "infraction") return "exception"
-      if (charge.status !== "paid" || charge.method !== "pix") return "ignored"
+      if (charge.method !== "pix") return "ignored"
+      if (["infraction", "refunded", "charged_back"].includes(charge.status)) return "exception"
+      if (charge.status !== "paid") return "ignored"
       charge.status = "infraction"
       addEvents(charge, "infraction")
       leaves(account, charge)
@@ -454,6 +456,7 @@ const createPayout = (world: World, command: Extract<Command, { kind: "create-pa
     duplicateOf: duplicateOf === -1 ? undefined : duplicateOf,
     status,
     known: undefined,
+    isContradicted: false,
     events: status === "processing" ? ["payment.pix.created", "payment.pix.processing"] : ["payment.pix.created"]
   })
   return status
@@ -474,13 +477,21 @@ const actOnPayout = (world: World, index: number, action: PayoutAction): string 
     case "complete":
     case "fail": {
       const outcome = action === "complete" ? "completed" : "failed"
-      // An outcome that was not applied is not kept by the acquirer either.
-      if (payout.status !== "processing") return "ignored"
+      if (payout.status === "pending") return "ignored"
+      if (payout.status !== "processing") return contradict(payout, outcome)
       payout.known ??= outcome
       settle(world, payout, outcome)
       return "applied"
     }
   }
+}
+
+/** BAL-16: an outcome that contradicts the books is one exception, until the acquirer agrees with them again. */
+const contradict = (payout: ModelPayout, outcome: "completed" | "failed"): string => {
+  const was = payout.isContradicted
+  payout.isContradicted = (outcome === "completed") !== (payout.status === "completed")
+  if (was === payout.isContradicted) return "ignored"
+  return payout.isContradicted ? "exception" : "applied"
 }
 
 const comesBack = (world: World, payout: ModelPayout, status: "failed" | "canceled") => {
