@@ -134,6 +134,7 @@ export const pt: Words = {
     bankAccount: "Conta bancária",
     completed_at: "Concluído",
     copyAndPaste: "Pix Copia e Cola",
+    day: "Dia",
     created: "Criação",
     deadline: "Defesa até",
     description: "Descrição",
@@ -225,7 +226,7 @@ export const pt: Words = {
   verified: {
     differences: "lançamentos",
     states: "estados",
-    checkpoints: "ponto de controle trocado"
+    closes: "dia fechado alterado"
   },
   timeline: {
     delivered: "entregue a",
