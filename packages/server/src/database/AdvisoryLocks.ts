@@ -1,5 +1,5 @@
 /**
- * The advisory locks of the maintenance.
+ * The advisory locks of the service.
  *
  * Guarantees:
  * - `MAINTENANCE_LOCK`: one process at a time changes partitions: a start, the hourly round, or the command.
