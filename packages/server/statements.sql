@@ -234,6 +234,14 @@ ORDER BY day;
 -- ledger/Closes.ts areOpen
 SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
 
+-- ledger/Closes.ts findBetween
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date AND day <= $4::text::date
+ORDER BY owner_id, book, day;
+
 -- ledger/Closes.ts findDue
 SELECT owner_id, open_day::text AS open_day
 FROM ledger_accounts
@@ -518,6 +526,19 @@ WITH
   )
 SELECT count(*)
 FROM changed;
+
+-- ledger/statements/Statements.ts accountMoved
+SELECT coalesce(sum(CASE 'available' WHEN credit THEN amount WHEN debit THEN - amount ELSE 0 END), 0)::bigint AS moved
+FROM ledger_transfers
+WHERE position > 0 AND (account_id, day) > ($1::uuid, $2::text::date) AND (account_id, day) < ($1::uuid, $3::text::date);
+
+-- ledger/statements/Statements.ts bankMoved
+SELECT coalesce(sum(CASE 'acquirer' WHEN debit THEN amount WHEN credit THEN - amount ELSE 0 END), 0)::bigint AS moved
+FROM ledger_transfers
+WHERE
+  connection_id IS NOT NULL
+  AND (connection_id, day) > ($1::uuid, $2::text::date)
+  AND (connection_id, day) < ($1::uuid, $3::text::date);
 
 -- operations/AuditLog.ts entriesBetween
 SELECT id, operator, action, resource_id, request_id, at, operator_id, via, address, before, after

@@ -104,8 +104,16 @@ const operatorContract = {
   requests: ["GET /requests list"],
   audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
   timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
-  accountBooks: ["GET /accounts/{id}/transactions transactions", "GET /accounts/{id}/closes closes"],
-  connectionBooks: ["GET /connections/{id}/transactions transactions", "GET /connections/{id}/closes closes"],
+  accountBooks: [
+    "GET /accounts/{id}/transactions transactions",
+    "GET /accounts/{id}/closes closes",
+    "GET /accounts/{id}/statement statement"
+  ],
+  connectionBooks: [
+    "GET /connections/{id}/transactions transactions",
+    "GET /connections/{id}/closes closes",
+    "GET /connections/{id}/statement statement"
+  ],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],

@@ -68,6 +68,7 @@ import * as Closes from "./ledger/Closes.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
+import { Statements } from "./ledger/statements/Statements.ts"
 import { LedgerVerification } from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
@@ -141,10 +142,8 @@ export const stores = Layer.mergeAll(
   EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
-  LineDetails.layer,
-  LedgerVerification.layer.pipe(
-    Layer.provide(ChainCheck.layer),
-    Layer.provideMerge(Closes.Closes.layer),
+  Layer.mergeAll(Statements.layer, LedgerVerification.layer.pipe(Layer.provide(ChainCheck.layer))).pipe(
+    Layer.provideMerge(Layer.merge(Closes.Closes.layer, LineDetails.layer)),
     Layer.provideMerge(Lines.layer)
   ),
   StatusCounts.StatusCounts.layer,

@@ -8,6 +8,7 @@ import { personal } from "@pix-payments/domain/PersonalData"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
@@ -107,6 +108,40 @@ export const Close = Schema.Struct({
 }).annotate({ identifier: "Close" })
 export type Close = typeof Close.Type
 
+export const statementQuery = {
+  from: Day.annotate({ description: "The first day." }),
+  to: Day.annotate({ description: "The last day, inclusive. It may be in the future." }),
+  format: Schema.Literals(["csv", "ofx", "ofx1", "journal", "jsonl"]).annotate({
+    description:
+      "`ofx1` is OFX 1.02 in Windows-1252, `ofx` OFX 2.2, `journal` debits and credits of a chart of accounts."
+  }),
+  separator: Schema.optionalKey(Schema.Literals([",", ";", "tab"])).annotateKey({
+    description: "Of CSV: `,` by default."
+  }),
+  decimal: Schema.optionalKey(Schema.Literals([".", ","])).annotateKey({
+    description: "Of CSV and journal: `.` by default."
+  }),
+  bom: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
+    description: "Of CSV: `true` begins with a byte order mark."
+  }),
+  bank: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\d{1,9}$/))).annotateKey({
+    description: "Of OFX: `BANKID`, the three-digit code of the bank by which a program finds it. `000` by default."
+  }),
+  branch: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/))).annotateKey({
+    description: "Of OFX: `BRANCHID`."
+  }),
+  number: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/))).annotateKey({
+    description: "Of OFX: `ACCTID`. The first 22 characters of the id by default."
+  }),
+  chart: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))).annotateKey({
+    description:
+      "Of a journal: the account of the chart for each ledger account, `available=2.1.1.01,acquirer=1.1.1.02`."
+  }),
+  ...revealQuery
+}
+
+const statementFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
+
 export class AccountBooksGroup extends HttpApiGroup.make("accountBooks")
   .add(
     HttpApiEndpoint.get("transactions", "/:id/transactions", {
@@ -124,7 +159,15 @@ export class AccountBooksGroup extends HttpApiGroup.make("accountBooks")
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
-      .annotate(OpenApi.Summary, "List the daily closes of an account, newest first")
+      .annotate(OpenApi.Summary, "List the daily closes of an account, newest first"),
+    HttpApiEndpoint.get("statement", "/:id/statement", {
+      params: byId,
+      query: statementQuery,
+      success: statementFile,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
+      .annotate(OpenApi.Summary, "Export the statement of an account, oldest first")
   )
   .prefix("/operator/v1/accounts")
   .middleware(OperatorAuthentication)
@@ -151,7 +194,15 @@ export class ConnectionBooksGroup extends HttpApiGroup.make("connectionBooks")
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
-      .annotate(OpenApi.Summary, "List the daily closes of a bank account, newest first")
+      .annotate(OpenApi.Summary, "List the daily closes of a bank account, newest first"),
+    HttpApiEndpoint.get("statement", "/:id/statement", {
+      params: byId,
+      query: statementQuery,
+      success: statementFile,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation", reveals: true })
+      .annotate(OpenApi.Summary, "Export the statement of a bank account, oldest first")
   )
   .prefix("/operator/v1/connections")
   .middleware(OperatorAuthentication)

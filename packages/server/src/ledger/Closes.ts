@@ -59,6 +59,8 @@ export class Closes extends Context.Service<
     readonly closeDue: Effect.Effect<number, Unavailable>
     /** The last close of an owner, or the last before a day. */
     readonly last: (of: BooksOf, before?: string) => Effect.Effect<CloseRow | undefined, Unavailable>
+    /** The closes of an owner from one day to another, oldest first. */
+    readonly between: (of: BooksOf, from: string, to: string) => Effect.Effect<ReadonlyArray<CloseRow>, Unavailable>
     /** The closes of an owner, newest first. */
     readonly list: (of: BooksOf, page: Page) => Effect.Effect<ReadonlyArray<CloseRow>, UnknownCursor | Unavailable>
     /**
@@ -209,6 +211,8 @@ export class Closes extends Context.Service<
           return Option.getOrElse(yield* exclusively(connection, closing, CLOSING_LOCK), () => 0)
         }).pipe(Effect.scoped, transientAsUnavailable),
         last: lastOf,
+        between: (of, from, to) =>
+          orUnavailable(sql.unsafe<CloseRow>(...findBetween({ owner: ownerOf(of), book: bookOf(of), from, to }))),
         list: (of, page) =>
           readPage<CloseRow>(
             {
@@ -408,4 +412,11 @@ const findLast = statement(
   ({ before, book, owner }) => `
   SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day < ${before}::date
   ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1`
+)
+
+const findBetween = statement(
+  { owner: value("uuid"), book: value("text"), from: value("text"), to: value("text") },
+  ({ book, from, owner, to }) => `
+  SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day >= ${from}::date AND day <= ${to}::date
+  ORDER BY owner_id, book, day`
 )

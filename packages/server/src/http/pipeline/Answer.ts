@@ -18,12 +18,14 @@ export interface Answer<Body = unknown> {
 /** A body that is sent in pieces while the caller reads (`Streams`). */
 export interface StreamedBody {
   readonly contentType: string
+  /** The name under which a browser stores it. */
+  readonly fileName?: string
   /** Whose share of the listener's streams it takes. */
   readonly owner: string
   /** What the caller may see. A stream ends when the same request would be answered with another scope. */
   readonly scope: string
   /** The next piece. Not run before the one before it has left. A failure ends the stream. */
-  readonly next: Effect.Effect<string, unknown>
+  readonly next: Effect.Effect<string | Uint8Array, unknown>
 }
 
 export const answer = <Body>(status: number, body: Body): Answer<Body> => ({ status, body })

@@ -47,7 +47,9 @@ export const make = (runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
       const own = byOwner.get(body.owner) ?? 0
       if (isClosed || open.size >= MAX_STREAMS || own >= MAX_STREAMS_OF_ONE) return false
       if (response.destroyed || !response.takeConnection()) return true
-      response.writeHead(status, [...headers, "content-type", body.contentType])
+      const disposition =
+        body.fileName === undefined ? [] : ["content-disposition", `attachment; filename="${body.fileName}"`]
+      response.writeHead(status, [...headers, "content-type", body.contentType, ...disposition])
       if (response.req.method === "HEAD") {
         response.end()
         return true

@@ -1,23 +1,31 @@
 /**
  * The operator routes of the books.
  */
-import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
+import { ValidationError } from "@pix-payments/api/WireErrors"
 import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import { type CloseRow, Closes } from "../../../ledger/Closes.ts"
-import { type LineDetail, LineDetails } from "../../../ledger/LineDetails.ts"
-import { type LinesOf, Lines, type Movement } from "../../../ledger/Lines.ts"
+import { toClose, toTransaction } from "../../../ledger/BookResources.ts"
+import { Closes } from "../../../ledger/Closes.ts"
+import { LineDetails } from "../../../ledger/LineDetails.ts"
+import { type BooksOf, Lines, type LinesOf } from "../../../ledger/Lines.ts"
+import { csv } from "../../../ledger/statements/Csv.ts"
+import type { Format } from "../../../ledger/statements/Format.ts"
+import { chartOf, journal } from "../../../ledger/statements/Journal.ts"
+import { jsonLines } from "../../../ledger/statements/JsonLines.ts"
+import { ofx1, ofx2 } from "../../../ledger/statements/Ofx.ts"
+import { Statements } from "../../../ledger/statements/Statements.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
-import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+import { knownId, type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 
 export const accountBooksHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const closes = yield* Closes
   const page = yield* pages
+  const file = yield* files
 
   const handlers: OperatorHandlers<"accountBooks"> = {
     transactions: ({ params, query }) =>
@@ -29,7 +37,12 @@ export const accountBooksHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id } = yield* accounts.get(yield* knownId(params))
         return listAnswer(yield* closes.list({ accountId: id }, pageFrom(query)), toClose, pageFrom(query))
-      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor }))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    statement: ({ caller, params, query }) =>
+      Effect.gen(function* () {
+        const { id, name } = yield* accounts.get(yield* knownId(params))
+        return yield* file({ accountId: id }, { id, name }, query, shareOf(caller))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
 })
@@ -38,6 +51,7 @@ export const connectionBooksHandlers = Effect.gen(function* () {
   const connections = yield* ConnectionStore
   const closes = yield* Closes
   const page = yield* pages
+  const file = yield* files
 
   const handlers: OperatorHandlers<"connectionBooks"> = {
     transactions: ({ params, query }) =>
@@ -49,7 +63,12 @@ export const connectionBooksHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id } = yield* connections.get(yield* knownId(params))
         return listAnswer(yield* closes.list({ connectionId: id }, pageFrom(query)), toClose, pageFrom(query))
-      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor }))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    statement: ({ caller, params, query }) =>
+      Effect.gen(function* () {
+        const { id, name } = yield* connections.get(yield* knownId(params))
+        return yield* file({ connectionId: id }, { id, name }, query, shareOf(caller))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
 })
@@ -87,55 +106,74 @@ const pages = Effect.gen(function* () {
   })
 })
 
-/** The balance transaction of `/operator/v1`, as a line of an account's balance or of a bank account. */
-export const toTransaction = (of: LinesOf, line: Movement, detail: LineDetail): BalanceTransaction => {
-  const side = "balance" in of ? of.balance : "acquirer"
-  // Money that the bank receives is taken from `acquirer`.
-  const sign = ("balance" in of ? line.credit === side : line.debit === side) ? 1 : -1
-  const fee = line.fee === null || !("balance" in of) ? 0 : -sign * Number(line.fee)
-  const net = sign * Number(line.amount)
-  const after = line.credit === side ? line.credit_after : line.debit_after
-  return {
-    id: line.id,
-    object: "balance_transaction",
-    account_id: [line.debit, line.credit].includes("unallocated") ? null : line.account_id,
-    connection_id: line.connection_id,
-    type: line.type,
-    amount: net + fee,
-    fee,
-    net,
-    balance_after: "balance" in of && after !== null ? Number(after) : null,
-    day: line.day,
-    position: Number(line.position),
-    available_on: (detail.availableOn ?? line.created_at).toISOString(),
-    source: detail.source,
-    end_to_end_id: detail.endToEndId,
-    return_id: detail.returnId,
-    txid: detail.txid,
-    reference: detail.reference,
-    counterparty: detail.counterparty,
-    payment_code: detail.paymentCode,
-    created_at: line.created_at.toISOString()
-  }
+/** The parameters of an export. */
+interface StatementQuery {
+  readonly from: string
+  readonly to: string
+  readonly format: "csv" | "ofx" | "ofx1" | "journal" | "jsonl"
+  readonly separator?: "," | ";" | "tab"
+  readonly decimal?: "." | ","
+  readonly bom?: "true" | "false"
+  readonly bank?: string
+  readonly branch?: string
+  readonly number?: string
+  readonly chart?: string
+  readonly reveal?: "true" | "false"
 }
 
-/** The close of `/operator/v1`. */
-export const toClose = (row: CloseRow): Close => ({
-  id: row.id,
-  object: "close",
-  account_id: row.book === "ledger" ? row.owner_id : null,
-  connection_id: row.book === "bank" ? row.owner_id : null,
-  day: row.day,
-  opening: Number(row.opening),
-  credits: Number(row.credits),
-  debits: Number(row.debits),
-  fees: Number(row.fees),
-  closing: Number(row.closing),
-  lines: Number(row.lines),
-  last_position: Number(row.last_position),
-  balances: row.balances,
-  lines_hash: row.lines_hash,
-  previous_hash: row.previous_hash,
-  hash: row.hash,
-  created_at: row.closed_at.toISOString()
-})
+/** An export, streamed. The guard has decided whether documents may be revealed. */
+const files = Effect.map(
+  Statements,
+  (statements) =>
+    (of: BooksOf, owner: { readonly id: string; readonly name: string }, query: StatementQuery, share: string) =>
+      Effect.gen(function* () {
+        const format = formatOf(query)
+        const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
+        if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
+        const next = statements.pieces({
+          of,
+          name: owner.name,
+          from: query.from,
+          to: query.to,
+          format,
+          bank: {
+            code: query.bank ?? "000",
+            branch: query.branch ?? "",
+            number: query.number ?? owner.id.slice(0, 22)
+          },
+          isClear: query.reveal === "true"
+        })
+        const kind = "accountId" in of ? "account" : "connection"
+        return {
+          status: 200,
+          stream: {
+            contentType: format.contentType,
+            fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
+            owner: share,
+            scope: `${kind} ${owner.id} ${query.reveal === "true"}`,
+            next: Effect.filterOrElse(
+              next,
+              (piece) => piece !== undefined,
+              () => Effect.interrupt
+            )
+          }
+        }
+      })
+)
+
+const formatOf = ({ bom, chart, decimal = ".", format, separator = "," }: StatementQuery): Format | undefined => {
+  switch (format) {
+    case "csv":
+      return csv({ separator, decimal, bom: bom === "true" })
+    case "ofx":
+      return ofx2
+    case "ofx1":
+      return ofx1
+    case "jsonl":
+      return jsonLines
+    case "journal": {
+      const accounts = chart === undefined ? {} : chartOf(chart)
+      return accounts === undefined ? undefined : journal(accounts, decimal)
+    }
+  }
+}

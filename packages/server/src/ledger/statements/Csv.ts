@@ -1,0 +1,55 @@
+/**
+ * Statements as CSV (RFC 4180).
+ *
+ * Guarantee: a text that a spreadsheet would read as a formula begins with an apostrophe. Figures and ids are as they are.
+ */
+import { describe, type Format, reais, type StatementLine } from "./Format.ts"
+
+export interface CsvOptions {
+  readonly separator: "," | ";" | "tab"
+  readonly decimal: "." | ","
+  /** A byte order mark, by which Excel knows UTF-8. */
+  readonly bom: boolean
+}
+
+export const csv = ({ bom, decimal, separator }: CsvOptions): Format => {
+  const between = separator === "tab" ? "\t" : separator
+  const row = (cells: ReadonlyArray<string>) => `${cells.map((cell) => quoted(cell, between)).join(between)}\r\n`
+  return {
+    contentType: "text/csv; charset=utf-8",
+    extension: "csv",
+    isComplete: false,
+    begin: () => `${bom ? "\uFEFF" : ""}${row(columns.map(([name]) => name))}`,
+    line: (line) => row(columns.map(([, cell]) => cell(line, (cents) => reais(cents, decimal)))),
+    end: () => ""
+  }
+}
+
+type Cell = (line: StatementLine, money: (cents: number) => string) => string
+
+const columns: ReadonlyArray<readonly [name: string, cell: Cell]> = [
+  ["day", ({ transaction }) => transaction.day],
+  ["created_at", ({ transaction }) => transaction.created_at],
+  ["id", ({ transaction }) => transaction.id],
+  ["type", ({ transaction }) => transaction.type],
+  ["description", ({ transaction }) => defused(describe(transaction))],
+  ["amount", ({ transaction }, money) => money(transaction.amount)],
+  ["fee", ({ transaction }, money) => money(transaction.fee)],
+  ["net", ({ transaction }, money) => money(transaction.net)],
+  ["balance_after", ({ balance }, money) => money(balance)],
+  ["reference", ({ transaction }) => defused(transaction.reference ?? "")],
+  ["counterparty", ({ transaction }) => defused(transaction.counterparty?.name ?? "")],
+  ["document", ({ transaction }) => transaction.counterparty?.document ?? ""],
+  ["end_to_end_id", ({ transaction }) => defused(transaction.end_to_end_id ?? "")],
+  ["return_id", ({ transaction }) => defused(transaction.return_id ?? "")],
+  ["txid", ({ transaction }) => defused(transaction.txid ?? "")],
+  ["payment_code", ({ transaction }) => transaction.payment_code ?? ""],
+  ["source", ({ transaction: { source } }) => `${source.object}:${source.id}`],
+  ["account_id", ({ transaction }) => transaction.account_id ?? ""],
+  ["connection_id", ({ transaction }) => transaction.connection_id ?? ""]
+]
+
+const defused = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+
+const quoted = (cell: string, separator: string): string =>
+  cell.includes(separator) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell

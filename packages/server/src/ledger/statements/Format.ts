@@ -1,0 +1,68 @@
+/** What a format of a statement is: text made of facts, of each line, and of the end. Pure. */
+import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
+import type { Movement } from "../Lines.ts"
+
+/** Whose statement it is, of which days, and what a reader of bank files looks an account up by. */
+export interface StatementFacts {
+  readonly book: "account" | "connection"
+  readonly ownerId: string
+  readonly name: string
+  readonly from: string
+  readonly to: string
+  readonly timezone: string
+  /** Cents before the first line. */
+  readonly opening: number
+  readonly bank: { readonly code: string; readonly branch: string; readonly number: string }
+  readonly madeAtMs: number
+}
+
+export interface StatementLine {
+  readonly transaction: BalanceTransaction
+  readonly movement: Movement
+  /** Cents after it: of a bank account too, which has no stored balance. */
+  readonly balance: number
+}
+
+export interface StatementEnd {
+  readonly lines: number
+  readonly closing: number
+  readonly closes: ReadonlyArray<Close>
+}
+
+export interface Format {
+  readonly contentType: string
+  readonly extension: string
+  /** It has all transfers of the account, not only those of `available`. */
+  readonly isComplete: boolean
+  readonly begin: (facts: StatementFacts) => string
+  readonly line: (line: StatementLine) => string
+  readonly end: (end: StatementEnd, facts: StatementFacts) => string
+  /** Bytes of the text; by default UTF-8. */
+  readonly encode?: (text: string) => Uint8Array
+}
+
+/** Cents in reais: `-12.30`. */
+export const reais = (cents: number, decimal: "." | "," = "."): string => {
+  const all = Math.abs(cents)
+  return `${cents < 0 ? "-" : ""}${Math.floor(all / 100)}${decimal}${String(all % 100).padStart(2, "0")}`
+}
+
+/** What a person reads of a line. */
+export const describe = ({ counterparty, reference, type }: BalanceTransaction): string =>
+  [titles[type] ?? type, counterparty?.name, reference].filter(Boolean).join(" ")
+
+/** In Portuguese, as the programs that read these files are. */
+const titles: Readonly<Record<string, string>> = {
+  charge: "Pix recebido",
+  charge_refund: "Devolução",
+  charge_refund_return: "Devolução não realizada",
+  dispute_hold: "Bloqueio MED",
+  dispute_release: "Desbloqueio MED",
+  dispute_loss: "Devolução MED",
+  payout: "Transferência enviada",
+  payout_fee: "Tarifa",
+  payout_return: "Transferência não realizada",
+  release: "Liberação",
+  exception: "Valor a identificar",
+  adjustment: "Ajuste"
+}
