@@ -58,7 +58,7 @@ const listOfTransactions = Schema.Struct({
   ...listOf(BalanceTransaction).fields,
   next: Schema.NullOr(Id).annotateKey({
     description:
-      "`starting_after` of the next page. A page with filters looks at 10,000 lines: it may have fewer than `limit`, also none, while more exist."
+      "`starting_after` of the next page. A page with filters looks at 1,000 lines: it may have fewer than `limit`, also none, while more exist."
   })
 })
 

@@ -112,5 +112,6 @@ const ownersOfNewestDay = `
 const closesSince = statement(
   { ownerId: value("uuid"), book: value("text"), since: value("text") },
   ({ book, ownerId, since }) => `
-  SELECT ${columns} FROM closes WHERE owner_id = ${ownerId} AND book = ${book} AND day >= ${since}::date ORDER BY day`
+  SELECT ${columns} FROM closes WHERE owner_id = ${ownerId} AND book = ${book} AND day >= ${since}::date
+  ORDER BY owner_id, book, closes.day`
 )

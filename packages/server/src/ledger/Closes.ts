@@ -354,7 +354,7 @@ const findDueConnections = statement(
   ({ through }) => `
   SELECT c.id FROM acquirer_connections c
   LEFT JOIN LATERAL (
-    SELECT day FROM closes WHERE owner_id = c.id AND book = 'bank' ORDER BY owner_id, book, day DESC LIMIT 1
+    SELECT day FROM closes WHERE owner_id = c.id AND book = 'bank' ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1
   ) last ON true
   WHERE EXISTS (
     SELECT FROM ledger_transfers t
@@ -402,7 +402,7 @@ const reopen = statement(
   UPDATE ledger_accounts l SET open_day = CASE
     WHEN l.position > coalesce((
       SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger'
-      ORDER BY owner_id, book, day DESC LIMIT 1
+      ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1
     ), 0) THEN ${through}::date + 1 END
   WHERE l.owner_id = ${owner} AND l.open_day IS NOT NULL`
 )
@@ -411,12 +411,12 @@ const findLast = statement(
   { owner: value("uuid"), book: value("text"), before: value("text") },
   ({ before, book, owner }) => `
   SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day < ${before}::date
-  ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1`
+  ORDER BY owner_id DESC, book DESC, closes.day DESC LIMIT 1`
 )
 
 const findBetween = statement(
   { owner: value("uuid"), book: value("text"), from: value("text"), to: value("text") },
   ({ book, from, owner, to }) => `
   SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day >= ${from}::date AND day <= ${to}::date
-  ORDER BY owner_id, book, day`
+  ORDER BY owner_id, book, closes.day`
 )

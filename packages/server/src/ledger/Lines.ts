@@ -120,7 +120,7 @@ export const placeAfter = (of: BooksOf, { day, id, position }: Movement): Place 
 })
 
 /** Lines that one page looks at. */
-export const MOST_EXAMINED = 10_000
+export const MOST_EXAMINED = 1000
 
 const type = `CASE
     WHEN debit = 'blocked' AND credit = 'available' THEN 'dispute_release'
@@ -162,11 +162,12 @@ const pageOf = (of: LinesOf, filters: LineFilters, cursor: Place | undefined, co
     ...(filters.amountMin === undefined ? [] : [`amount >= ${bind(filters.amountMin, "bigint")}`]),
     ...(filters.amountMax === undefined ? [] : [`amount <= ${bind(filters.amountMax, "bigint")}`])
   ]
-  const backwards = `ORDER BY ${owner} DESC, day DESC, ${order} DESC`
+  // Qualified: `day` alone is the column of the result.
+  const backwards = `ORDER BY t.${owner} DESC, t.day DESC, t.${order} DESC`
   return {
     parameters,
     text: `WITH examined AS MATERIALIZED (
-      SELECT ${columns} FROM ledger_transfers
+      SELECT ${columns} FROM ledger_transfers t
       WHERE ${isIndexed(owner)} AND ${key} >= ${from} AND (${owner}, day) <= (${account}, ${to}) AND ${before}
       ${backwards} LIMIT ${conditions.length > 0 ? MOST_EXAMINED : count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT}
     ), lines AS (
@@ -182,10 +183,10 @@ const afterOf = (of: BooksOf, place: Place, to: string, count: number) => {
   const { id, order, owner, type: orderType } = booksOf(of)
   return {
     parameters: [id, place.day, place.at, to],
-    text: `SELECT ${columns} FROM ledger_transfers
+    text: `SELECT ${columns} FROM ledger_transfers t
       WHERE ${isIndexed(owner)} AND (${owner}, day, ${order}) > ($1::uuid, $2::date, $3::${orderType})
         AND (${owner}, day) <= ($1::uuid, $4::date)
-      ORDER BY ${owner}, day, ${order} LIMIT ${count}`
+      ORDER BY t.${owner}, t.day, t.${order} LIMIT ${count}`
   }
 }
 

@@ -81,7 +81,7 @@ const escaped = (text: string): string =>
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
-    .replace(/[\u0000-\u001F\u007F]/g, " ")
+    .replace(/\p{Cc}/gu, " ")
 
 const lines = (all: ReadonlyArray<string>): string => all.map((line) => `${line}\r\n`).join("")
 
