@@ -4443,7 +4443,7 @@ FROM
 ON CONFLICT (id) DO UPDATE
 SET
   status = excluded.status, amount = excluded.amount, pending = excluded.pending, provider_id = excluded.provider_id,
-  failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
+  dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
 
 -- payments/refunds/RefundStore.ts sumReturned
 SELECT

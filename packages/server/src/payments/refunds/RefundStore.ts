@@ -180,7 +180,7 @@ const putOne = statement(
   (p) => `
   INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
   ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
-    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+    provider_id = excluded.provider_id, dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList} FROM refunds WHERE id = ${id}`)

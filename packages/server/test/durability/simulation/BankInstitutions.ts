@@ -180,9 +180,6 @@ export const makeBankInstitutions = (options: {
         if (open.some((other) => other.endToEndId === endToEndId))
           machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
-        // Returns of MEDs name none: the service knows them by their amounts.
-        const before = infractions.list(ALWAYS, ALL).items.filter((other) => other.endToEndId === endToEndId)
-        if (before.some((other) => other.cents === contested)) return
         const { id } = Result.getOrThrow(infractions.open(endToEndId, { cents: contested }))
         place(endToEndId, { tag: "contested", med: id, cents: contested })
         machine.count("MEDs at the double: opened")
@@ -264,12 +261,10 @@ export const makeBankInstitutions = (options: {
     someDispute: () => undefined,
     someException: () => (openExceptions.length === 0 ? undefined : machine.pick(openExceptions)),
     observe: async () => {
-      const rows = await database.query<{ id: string; end_to_end_id: string | null }>(
-        "SELECT id, end_to_end_id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
+      const rows = await database.query<{ id: string }>(
+        "SELECT id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
       )
-      // A known limit (docs/faults.md): the acceptance of what a MED took from takes it again.
-      const isTaken = (endToEndId: string) => factsOf.get(endToEndId)?.some(({ fact }) => fact.tag === "lost") === true
-      openExceptions = rows.flatMap(({ end_to_end_id, id }) => (isTaken(end_to_end_id ?? "") ? [] : [id]))
+      openExceptions = rows.map(({ id }) => id)
       await learnMeds()
     },
     finish: (process) => {
