@@ -41,6 +41,8 @@ const cached: Cached = {
   keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
   scopes: allScopes,
   applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
+  requestsPerMinute: { ofKey: null, ofAccount: null },
+  isPayoutLimited: false,
   account: {
     id: "0199a0f0-5f3c-7c3e-9d0b-000000000003",
     name: "Loja do Bench",

@@ -76,7 +76,16 @@ SELECT
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.created_at,
+  a.approval_limit,
+  (
+    SELECT
+      json_build_object(
+        'requests_per_minute', l.requests_per_minute, 'payouts_per_hour', l.payouts_per_hour, 'payouts_per_day', l.payouts_per_day,
+        'payout_cents_per_day', l.payout_cents_per_day, 'recipients', l.recipients
+      )
+    FROM limits l
+    WHERE l.owner_id = a.id
+  ) AS limits, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
 FROM accounts a
@@ -96,7 +105,16 @@ SELECT
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.created_at,
+  a.approval_limit,
+  (
+    SELECT
+      json_build_object(
+        'requests_per_minute', l.requests_per_minute, 'payouts_per_hour', l.payouts_per_hour, 'payouts_per_day', l.payouts_per_day,
+        'payout_cents_per_day', l.payout_cents_per_day, 'recipients', l.recipients
+      )
+    FROM limits l
+    WHERE l.owner_id = a.id
+  ) AS limits, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
 FROM accounts a
@@ -111,8 +129,15 @@ SELECT
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
   ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
-FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
+  of_account.requests_per_minute AS account_requests_per_minute,
+  num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
+FROM
+  api_keys k
+  JOIN applications p ON p.id = k.application_id
+  JOIN accounts a ON a.id = p.account_id
+  LEFT JOIN limits of_key ON of_key.owner_id = k.id
+  LEFT JOIN limits of_account ON of_account.owner_id = a.id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
   AND k.revoked_at IS NULL
@@ -132,8 +157,15 @@ SELECT
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
   ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
-FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
+  of_account.requests_per_minute AS account_requests_per_minute,
+  num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
+FROM
+  api_keys k
+  JOIN applications p ON p.id = k.application_id
+  JOIN accounts a ON a.id = p.account_id
+  LEFT JOIN limits of_key ON of_key.owner_id = k.id
+  LEFT JOIN limits of_account ON of_account.owner_id = a.id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
   AND k.revoked_at IS NULL
@@ -1318,6 +1350,8 @@ WHERE
         AND o.role IN ('operator', 'admin')
         OR a.action = 'key.create'
         AND o.role IN ('admin')
+        OR a.action = 'key.update'
+        AND o.role IN ('admin')
         OR a.action = 'connection.create'
         AND o.role IN ('admin')
         OR a.action = 'connection.update'
@@ -1423,6 +1457,10 @@ SELECT
         UNION ALL
         SELECT id, name
         FROM applications
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
+        FROM api_keys
         WHERE id = a.resource_id
         UNION ALL
         SELECT id, name
@@ -4380,7 +4418,12 @@ FROM (SELECT owner_id FROM unlocked) p;
 -- payments/payouts/creation/NewPayoutStatements.ts readTerms
 SELECT
   a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-  a.payout_duplicate_window, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  a.payout_duplicate_window,
+  EXISTS (
+    SELECT
+    FROM limits s
+    WHERE s.owner_id = a.id AND num_nonnulls (s.payouts_per_hour, s.payouts_per_day, s.payout_cents_per_day, s.recipients) > 0
+  ) AS is_limited, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
   (
     SELECT c.pays_out
     FROM acquirer_connections c
@@ -4389,6 +4432,37 @@ SELECT
   extract(epoch FROM now())::float8 * 1000 AS now_ms
 FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
 WHERE a.id = ANY ($1::uuid[]);
+
+-- payments/payouts/creation/PayoutLimits.ts readLimits
+SELECT
+  l.owner_id, l.payouts_per_hour, l.payouts_per_day, l.payout_cents_per_day, l.recipients,
+  CASE WHEN l.hour >= t.hour THEN l.payouts_in_hour ELSE 0
+  END AS payouts_in_hour, CASE WHEN l.day >= t.day THEN l.payouts_in_day ELSE 0
+  END AS payouts_in_day, CASE WHEN l.day >= t.day THEN l.cents_in_day ELSE 0
+  END AS cents_in_day, greatest(l.hour, t.hour)::text AS hour, greatest(l.day, t.day)::text AS day,
+  greatest(
+    1, ceil(extract(epoch FROM greatest(l.hour, t.hour) + interval '1 hour' - clock_timestamp()))
+  )::integer AS seconds_of_hour,
+  greatest(
+    1, ceil(extract(epoch FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo') - clock_timestamp()))
+  )::integer AS seconds_of_day
+FROM
+  limits l,
+  (SELECT date_trunc('hour', clock_timestamp()) AS hour, (clock_timestamp() AT TIME ZONE 'America/Sao_Paulo')::date AS day) t
+WHERE l.owner_id = ANY ($1::uuid[]);
+
+-- payments/payouts/creation/PayoutLimits.ts updateUse
+UPDATE limits l
+SET
+  hour = u.hour::timestamptz, payouts_in_hour = u.in_hour, day = u.day::date, payouts_in_day = u.in_day,
+  cents_in_day = u.cents_in_day
+FROM
+  (
+    SELECT owner_id, hour, in_hour, day, in_day, cents_in_day
+    FROM
+      unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::integer[], $6::bigint[]) AS t (owner_id, hour, in_hour, day, in_day, cents_in_day)
+  ) AS u
+WHERE l.owner_id = u.owner_id;
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT

@@ -63,6 +63,7 @@ const operatorContract = {
     "POST /applications/{id}/keys create",
     "GET /applications/{id}/keys list",
     "GET /keys/{id} retrieve",
+    "PATCH /keys/{id} update",
     "POST /keys/{id}/revoke revoke"
   ],
   connections: ["GET /connections list", "GET /connections/{id} retrieve"],

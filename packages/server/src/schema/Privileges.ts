@@ -28,6 +28,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   accounts: update,
   applications: update,
   api_keys: update,
+  limits: update,
   caller_generation: ["SELECT", "UPDATE"],
   charges: update,
   idempotency_keys: append,

@@ -1,4 +1,4 @@
-/** The restore of `docs/operations.md` to an earlier moment, beside a bank that has what came after it and callers who repeat. */
+/** The restore of `docs/operations/backup-restore.md` to an earlier moment, beside a bank that has what came after it and callers who repeat. */
 import { assert, layer } from "@effect/vitest"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import { formatInstant } from "@pix-payments/domain/Instant"

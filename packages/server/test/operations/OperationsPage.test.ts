@@ -1,4 +1,4 @@
-/** `docs/operations.md`, the compose file and the image match the program. */
+/** `docs/operations/`, the compose file and the image match the program. */
 import { assert, layer } from "@effect/vitest"
 import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -16,7 +16,7 @@ import { closedPort, eventually, loopback, receiver } from "../support/Receiver.
 import { TestService } from "../support/TestService.ts"
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../..", path), "utf8")
-const page = read("docs/operations.md")
+const page = read("docs/operations/settings.md")
 
 /** Every name that `Settings` reads. */
 const settings = [...read("packages/server/src/base/Settings.ts").matchAll(/"([A-Z][A-Z0-9_]{3,})"/g)].map(
@@ -58,7 +58,7 @@ const defaultSettings = Layer.fresh(Settings.layer).pipe(
 
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [] } }), {
   excludeTestServices: true
-})("docs/operations.md", (it) => {
+})("docs/operations", (it) => {
   it.effect("lists every setting, and no other", () =>
     Effect.sync(() => {
       const listed = settingRows.map(({ name }) => name)
@@ -111,7 +111,9 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
         ["delivered", "failed"].every((outcome) => answer.text.includes(`attempts_total{outcome="${outcome}"}`))
       )
       const served = [...text.matchAll(/^# TYPE (pix_payments_\w+) /gm)].map(([, name]) => name!)
-      const documentedNames = [...page.matchAll(/^\| `(pix_payments_\w+)/gm)].map(([, name]) => name!)
+      const documentedNames = [...read("docs/operations/monitoring.md").matchAll(/^\| `(pix_payments_\w+)/gm)].map(
+        ([, name]) => name!
+      )
       // They appear with the first loss, and with the first connection to a provider.
       const isRare = (name: string) =>
         name === "pix_payments_request_log_dropped_total" ||

@@ -12,6 +12,7 @@ import {
   accountInactive,
   accountRestricted,
   insufficientBalance,
+  limitExceeded,
   payoutNotFound,
   refusedAs,
   unknownCursor
@@ -30,6 +31,7 @@ export const payoutHandlers = Effect.gen(function* () {
             RequestRefused: refusedCreation,
             AccountInactiveError: accountInactive,
             AccountRestrictedError: accountRestricted,
+            LimitExceededError: limitExceeded,
             InsufficientBalanceError: insufficientBalance
           })
         )

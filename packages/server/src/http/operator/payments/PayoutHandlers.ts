@@ -24,6 +24,7 @@ import {
   accountRestricted,
   insufficientBalance,
   invalidState,
+  limitExceeded,
   keyReused,
   notFound,
   refusedAs,
@@ -109,6 +110,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
           NotFoundError: notFound,
           AccountInactiveError: accountInactive,
           AccountRestrictedError: accountRestricted,
+          LimitExceededError: limitExceeded,
           InsufficientBalanceError: insufficientBalance,
           KeyReused: keyReused
         })
