@@ -10,6 +10,7 @@ import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
+import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -84,6 +85,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(AuditGroup)
   .add(TimelinesGroup)
   .add(LedgerGroup)
+  .add(AccountBooksGroup)
+  .add(ConnectionBooksGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)
