@@ -40,6 +40,7 @@ export const serverFolders = [
   ["payments/refunds/", "refunds: decisions, rows, orders to the provider, returns that it reports"],
   ["payments/disputes/", "disputes: decisions, rows, defenses"],
   ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
+  ["receipts/", "receipts of money that moved: their text, page, PDF and code"],
   ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
   ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
   ["webhooks/queue/", "claims of deliveries, leases, capacity"],

@@ -23,6 +23,7 @@ import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
 import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
+import { ReceiptsGroup } from "./operator/Receipts.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
@@ -65,6 +66,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(CheckoutChargesGroup)
   .add(RefundsGroup)
   .add(RefundActionsGroup)
+  .add(ReceiptsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
   .add(ApprovalsGroup)

@@ -77,6 +77,11 @@ const operatorContract = {
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
   refunds: ["GET /refunds list", "GET /refunds/{id} retrieve"],
   refundActions: ["POST /refunds/{id}/settle settle"],
+  receipts: [
+    "GET /charges/{id}/receipt charge",
+    "GET /payouts/{id}/receipt payout",
+    "GET /refunds/{id}/receipt refund"
+  ],
   payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
   payoutActions: [
     "POST /accounts/{id}/payouts create",

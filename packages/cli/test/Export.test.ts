@@ -77,4 +77,34 @@ describe("pix audit export", () => {
       }).pipe(Effect.scoped),
     WITHIN_MS
   )
+
+  test.live("CLI-37: a file is written as it is, and a refusal is none", () =>
+    Effect.gen(function* () {
+      const bytes = Buffer.from([0x25, 0x50, 0x44, 0x46, 0, 255, 254, 10])
+      const service = yield* serving((_, response) => {
+        response.writeHead(200, { "content-type": "application/pdf" }).end(bytes)
+      })
+      const program = join(yield* Effect.promise(installed), "node_modules/.bin/pix")
+      const { status, stdout } = spawnedFor(program, service.port, ID)
+      assert.deepStrictEqual([yield* Effect.promise(() => status), Buffer.concat(stdout)], [0, bytes])
+      const refused = yield* replying(() => ({
+        status: 409,
+        headers: json,
+        body: JSON.stringify({ code: "INVALID_STATE", message: "a reason" })
+      }))
+      const { code, out } = yield* asking(refused.port, "receipts", "charge", ID)
+      assert.deepStrictEqual([code, out], [5, ""])
+    }).pipe(Effect.scoped)
+  )
 })
+
+const spawnedFor = (program: string, port: number, id: string) => {
+  const child = spawn(process.execPath, [program, "receipts", "charge", id, "--format", "pdf"], {
+    env: { ...process.env, PIX_URL: `http://127.0.0.1:${port}`, PIX_TOKEN: "a token" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const stdout: Array<Buffer> = []
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
+  const status = new Promise<number | null>((resolve) => child.once("close", resolve))
+  return { status, stdout }
+}

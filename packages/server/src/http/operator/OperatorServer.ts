@@ -48,6 +48,7 @@ import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
+import { receiptHandlers } from "./payments/ReceiptHandlers.ts"
 import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
@@ -90,6 +91,7 @@ export const layer = Layer.effectDiscard(
       checkoutCharges: yield* checkoutChargeHandlers,
       refunds: yield* refundHandlers,
       refundActions: yield* refundActionHandlers,
+      receipts: yield* receiptHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       approvals: yield* approvalHandlers,
