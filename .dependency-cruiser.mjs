@@ -42,6 +42,7 @@ export const serverFolders = [
   ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
   ["receipts/", "receipts of money that moved: their text, page, PDF and code"],
   ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
+  ["statements/", "statement files of banks: read, stored, reconciled with the books"],
   ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
   ["webhooks/queue/", "claims of deliveries, leases, capacity"],
   ["webhooks/fan-out/", "from an outbox row to its deliveries"],

@@ -4819,6 +4819,37 @@ FROM
   END
 WHERE p.id = $1::uuid;
 
+-- statements/BankStatementStore.ts findBankAccount
+SELECT c.id
+FROM acquirer_connections c
+WHERE
+  c.id = $1::uuid
+  OR c.id IN (
+    SELECT other.connection_id
+    FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+    WHERE own.connection_id = $1::uuid
+  )
+ORDER BY c.id
+LIMIT 1;
+
+-- statements/BankStatementStore.ts insertLines
+WITH
+  inserted AS (
+    INSERT INTO
+      bank_statement_lines (id, connection_id, statement_id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+    SELECT id, $1::uuid, $2::uuid, line, day::date, amount, occurrence, end_to_end_id, bank_id, description
+    FROM
+      (
+        SELECT id, line, day, amount, occurrence, end_to_end_id, bank_id, description
+        FROM
+          unnest($3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::text[]) AS t (id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+      ) AS l
+    ON CONFLICT DO NOTHING
+    RETURNING id
+  )
+SELECT count(*)::integer AS count
+FROM inserted;
+
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries
 SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = $2::text

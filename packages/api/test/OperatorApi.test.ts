@@ -100,6 +100,7 @@ const operatorContract = {
     "POST /exceptions/{id}/settle settle"
   ],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
+  bankStatements: ["POST /bank-statements import", "GET /bank-statements list", "GET /bank-statements/{id} retrieve"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
   webhookEndpoints: ["GET /webhooks listAll", "GET /applications/{id}/webhooks list", "GET /webhooks/{id} retrieve"],

@@ -88,6 +88,7 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import { BankStatementStore } from "./statements/BankStatementStore.ts"
 import { Receipts } from "./receipts/Receipts.ts"
 import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
@@ -131,6 +132,7 @@ export const stores = Layer.mergeAll(
   OrderStore.layer,
   RefundStore.layer,
   Receipts.layer,
+  BankStatementStore.layer,
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,

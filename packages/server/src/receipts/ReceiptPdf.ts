@@ -95,7 +95,14 @@ const stringOf = (text: string): string =>
   `<${[...text].map((character) => byteOf(character.codePointAt(0)!).toString(16).padStart(2, "0")).join("")}>`
 
 const byteOf = (point: number): number =>
-  (point >= 0x20 && point < 0x7f) || (point >= 0xa0 && point <= 0xff) ? point : 0x3f
+  (point >= 0x20 && point < 0x7f) || (point >= 0xa0 && point <= 0xff) ? point : (others.get(point) ?? 0x3f)
+
+/** The characters of Windows-1252 whose bytes are not their code points: dashes, quotes, the euro. */
+const others = new Map(
+  [...new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 32 }, (_, index) => 0x80 + index))].map(
+    (character, index) => [character.codePointAt(0)!, 0x80 + index]
+  )
+)
 
 /** Objects, numbered from 1, and the table of where each begins. */
 const fileOf = (objects: ReadonlyArray<string>): Buffer => {

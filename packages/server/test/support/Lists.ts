@@ -2,6 +2,7 @@
  * Every list of both surfaces, with what each of its filters may be asked for: from the declarations, so that a new list,
  * or a new filter, needs a line here.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
 import { ApprovalStatus } from "@pix-payments/domain/Approval"
 import { ChargeStatus } from "@pix-payments/domain/Charge"
@@ -109,6 +110,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       table: "refunds",
       values: { charge_id: [some.charge], status: RefundStatus.literals }
     },
+    "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds }

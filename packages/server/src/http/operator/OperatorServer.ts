@@ -27,6 +27,7 @@ import { hostOf } from "../pipeline/Listener.ts"
 import { nothingPolicy, page } from "../pipeline/Pages.ts"
 import { approvalActionHandlers, approvalHandlers } from "./approvals/ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./administration/AccountHandlers.ts"
+import { bankStatementHandlers } from "./payments/BankStatementHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./payments/ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./administration/ConnectionHandlers.ts"
 import { dashboardPages } from "./Dashboard.ts"
@@ -100,6 +101,7 @@ export const layer = Layer.effectDiscard(
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,
+      bankStatements: yield* bankStatementHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,
