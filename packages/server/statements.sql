@@ -4670,6 +4670,65 @@ SELECT order_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
 WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 
+-- receipts/Receipts.ts findCharge
+SELECT
+  c.status, c.paid_at IS NOT NULL AS moved, c.amount, c.paid_at AS at,
+  coalesce(
+    (
+      SELECT n.report -> 'payer'
+      FROM notifications n
+      WHERE
+        n.subject = replace(c.id::text, '-', '')
+        AND n.id >= c.id
+        AND n.outcome = 'applied'
+        AND n.report ->> '_tag' = 'charge.paid'
+      ORDER BY n.id
+      LIMIT 1
+    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
+  ) AS payer,
+  json_build_object(
+    'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
+    'institution', r.receiver ->> 'institution_name'
+  ) AS payee, c.end_to_end_id, NULL AS return_id, c.description, a.legal_name AS issuer
+FROM charges c JOIN accounts a ON a.id = c.account_id LEFT JOIN receivers r ON r.id = c.receiver_id
+WHERE c.id = $1::uuid;
+
+-- receipts/Receipts.ts findPayout
+SELECT
+  p.status, p.status = 'completed' AS moved, p.amount, p.processed_at AS at,
+  json_build_object('name', a.legal_name, 'document', a.document) AS payer,
+  json_build_object('name', p.recipient_name, 'document', p.recipient_document, 'institution', p.bank_account ->> 'bank') AS payee,
+  p.end_to_end_id, NULL AS return_id, p.description, a.legal_name AS issuer
+FROM payouts p JOIN accounts a ON a.id = p.account_id
+WHERE p.id = $1::uuid;
+
+-- receipts/Receipts.ts findRefund
+SELECT
+  f.status, f.status = 'completed' AS moved, f.amount, f.completed_at AS at,
+  json_build_object(
+    'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
+    'institution', r.receiver ->> 'institution_name'
+  ) AS payer,
+  coalesce(
+    (
+      SELECT n.report -> 'payer'
+      FROM notifications n
+      WHERE
+        n.subject = replace(c.id::text, '-', '')
+        AND n.id >= c.id
+        AND n.outcome = 'applied'
+        AND n.report ->> '_tag' = 'charge.paid'
+      ORDER BY n.id
+      LIMIT 1
+    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
+  ) AS payee, c.end_to_end_id, f.provider_id AS return_id, f.description, a.legal_name AS issuer
+FROM
+  refunds f
+  JOIN charges c ON c.id = f.charge_id
+  JOIN accounts a ON a.id = f.account_id
+  LEFT JOIN receivers r ON r.id = c.receiver_id
+WHERE f.id = $1::uuid;
+
 -- reports/Ownership.ts findHolders
 SELECT 'charge' AS kind, id::text AS name, connection_id
 FROM charges
@@ -4812,6 +4871,37 @@ FROM
     ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
   END
 WHERE p.id = $1::uuid;
+
+-- statements/BankStatementStore.ts findBankAccount
+SELECT c.id
+FROM acquirer_connections c
+WHERE
+  c.id = $1::uuid
+  OR c.id IN (
+    SELECT other.connection_id
+    FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+    WHERE own.connection_id = $1::uuid
+  )
+ORDER BY c.id
+LIMIT 1;
+
+-- statements/BankStatementStore.ts insertLines
+WITH
+  inserted AS (
+    INSERT INTO
+      bank_statement_lines (id, connection_id, statement_id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+    SELECT id, $1::uuid, $2::uuid, line, day::date, amount, occurrence, end_to_end_id, bank_id, description
+    FROM
+      (
+        SELECT id, line, day, amount, occurrence, end_to_end_id, bank_id, description
+        FROM
+          unnest($3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::text[]) AS t (id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+      ) AS l
+    ON CONFLICT DO NOTHING
+    RETURNING id
+  )
+SELECT count(*)::integer AS count
+FROM inserted;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries

@@ -11,6 +11,7 @@ import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
+import { BankStatementsGroup } from "./operator/BankStatements.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -24,6 +25,7 @@ import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
 import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
+import { ReceiptsGroup } from "./operator/Receipts.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
@@ -66,6 +68,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(CheckoutChargesGroup)
   .add(RefundsGroup)
   .add(RefundActionsGroup)
+  .add(ReceiptsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
   .add(ApprovalsGroup)
@@ -74,6 +77,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(DisputeActionsGroup)
   .add(ExceptionsGroup)
   .add(ExceptionActionsGroup)
+  .add(BankStatementsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)

@@ -46,7 +46,9 @@ const moneyFields = new Set([
   "returned",
   "sent",
   "net",
-  "approval_limit"
+  "approval_limit",
+  "opening",
+  "closing"
 ])
 
 const styles: Readonly<Record<string, (text: string) => string>> = {

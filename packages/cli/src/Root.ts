@@ -9,14 +9,21 @@ import { listenCommand } from "./listen/Listen.ts"
 import { loginCommands } from "./Login.ts"
 import { JsonFlag } from "./Output.ts"
 import { ProfileFlag } from "./Profile.ts"
+import { importCommand } from "./StatementsImport.ts"
 import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
+
+/** Commands of a resource that are no operations. */
+const others: Readonly<Record<string, ReadonlyArray<typeof tailCommand | typeof importCommand>>> = {
+  logs: [tailCommand],
+  statements: [importCommand]
+}
 
 const resourceCommands = resources.map((resource) => {
   const { description, example } = withHelp(resource)
   const command = Command.make(resource).pipe(
     Command.withDescription(description),
     Command.withExamples([{ command: example }]),
-    Command.withSubcommands([...operationCommands(resource), ...(resource === "logs" ? [tailCommand] : [])])
+    Command.withSubcommands([...operationCommands(resource), ...(others[resource] ?? [])])
   )
   return resource === "connections" ? Command.withAlias(command, "connection") : command
 })

@@ -90,6 +90,8 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import { BankStatementStore } from "./statements/BankStatementStore.ts"
+import { Receipts } from "./receipts/Receipts.ts"
 import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
 import { RefundStore } from "./payments/refunds/RefundStore.ts"
@@ -131,6 +133,8 @@ export const stores = Layer.mergeAll(
   ChargeStore.layer,
   OrderStore.layer,
   RefundStore.layer,
+  Receipts.layer,
+  BankStatementStore.layer,
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,

@@ -5,6 +5,7 @@ export const columns: Readonly<Record<string, ReadonlyArray<string>>> = {
   application: ["id", "name", "active", "created_at"],
   approval: ["id", "status", "title", "amount", "destination", "account", "requested_by", "created_at"],
   audit_entry: ["created_at", "operator", "action", "resource_id", "via", "address"],
+  bank_statement: ["id", "format", "from", "to", "lines_read", "lines_new", "lines_unread", "closing", "created_at"],
   charge: ["id", "status", "amount", "method", "origin", "reference", "created_at"],
   connection: ["id", "name", "profile", "state", "pix_key", "paused", "certificate_expires_at"],
   delivery: ["id", "status", "event", "attempts_made", "url", "next_attempt_at", "created_at"],

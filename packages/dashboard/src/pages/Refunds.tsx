@@ -3,12 +3,13 @@ import { refundStatuses } from "@pix-payments/domain/Refund"
 import { money } from "../format/Money.ts"
 import { IdLink } from "../parts/Detail.tsx"
 import { List } from "../parts/List.tsx"
+import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 export const Refunds = () => {
-  const { empty, fields, nav } = words()
+  const { actions, empty, fields, nav } = words()
   return (
     <List
       title={nav.refunds}
@@ -27,6 +28,11 @@ export const Refunds = () => {
         { name: fields.account, cell: ({ account_id }) => <IdLink id={account_id} to="accounts" />, wide: true },
         { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
         { name: fields.origin, cell: ({ origin }) => origin, wide: true },
+        {
+          name: actions.receipt,
+          cell: ({ id, status }) => status === "completed" && <ReceiptLink of={`/refunds/${id}`} quiet />,
+          wide: true
+        },
         { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
       ]}
     />

@@ -245,6 +245,7 @@ export const en = {
     reveal: "Reveal",
     cancelCharge: "Cancel charge",
     refund: "Return",
+    receipt: "Receipt",
     approve: "Approve",
     cancelPayout: "Cancel payout",
     defend: "File defense",

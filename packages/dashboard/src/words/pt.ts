@@ -242,6 +242,7 @@ export const pt: Words = {
     reveal: "Revelar",
     cancelCharge: "Cancelar cobrança",
     refund: "Devolver",
+    receipt: "Comprovante",
     approve: "Aprovar",
     cancelPayout: "Cancelar pagamento",
     defend: "Enviar defesa",

@@ -65,6 +65,8 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   connection_keys: append,
   acquirer_exceptions: update,
   unreadable_entries: all,
+  bank_statements: update,
+  bank_statement_lines: append,
   refunds: update,
   dispute_files: append,
   approvals: update,

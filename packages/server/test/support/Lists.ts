@@ -120,6 +120,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       table: "refunds",
       values: { charge_id: [some.charge], status: RefundStatus.literals }
     },
+    "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds }

@@ -27,6 +27,7 @@ import { hostOf } from "../pipeline/Listener.ts"
 import { nothingPolicy, page } from "../pipeline/Pages.ts"
 import { approvalActionHandlers, approvalHandlers } from "./approvals/ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./administration/AccountHandlers.ts"
+import { bankStatementHandlers } from "./payments/BankStatementHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./payments/ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./administration/ConnectionHandlers.ts"
 import { dashboardPages } from "./Dashboard.ts"
@@ -49,6 +50,7 @@ import { accountBooksHandlers, connectionBooksHandlers } from "./operations/Book
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
+import { receiptHandlers } from "./payments/ReceiptHandlers.ts"
 import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
@@ -91,6 +93,7 @@ export const layer = Layer.effectDiscard(
       checkoutCharges: yield* checkoutChargeHandlers,
       refunds: yield* refundHandlers,
       refundActions: yield* refundActionHandlers,
+      receipts: yield* receiptHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       approvals: yield* approvalHandlers,
@@ -99,6 +102,7 @@ export const layer = Layer.effectDiscard(
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,
+      bankStatements: yield* bankStatementHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,
