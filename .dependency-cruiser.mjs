@@ -34,6 +34,7 @@ export const serverFolders = [
   ["providers/api-pix/", "the port on providers that speak the central bank's API Pix"],
   ["providers/simulator/", "the port on a simulated institution, for tests and the first start"],
   ["providers/connections/", "connections to providers, their credentials and checks"],
+  ["payments/words/", "words by which charges and payouts are found"],
   ["payments/charges/", "charges: decisions, a service, a store with the SQL, cancellations"],
   ["payments/payouts/[^/]+$", "payouts: decisions about them, a service, a store, and their submission"],
   ["payments/payouts/creation/", "new payouts: decided on terms and balances, and stored"],

@@ -1025,6 +1025,31 @@ WITH
     ON CONFLICT (date, account_id, resource) DO UPDATE
     SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  inserted_charge_words AS (
+    INSERT INTO charge_words (word, charge_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'charge' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM charges WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(
+        search_words (ARRAY[customer_name, reference]) || ('$' || t.amount) || CASE
+          WHEN t.customer_phone IS NULL THEN '{}'
+          ELSE ARRAY['+' || regexp_replace(t.customer_phone, '\D', '', 'g')]
+        END
+      ) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
+  inserted_payout_words AS (
+    INSERT INTO payout_words (word, payout_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'payout' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM payouts WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(search_words (ARRAY[recipient_name, reference]) || ('$' || t.amount)) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
   position_moved AS (
     UPDATE status_counts_position
     SET (transaction_id, change_id) = (SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1)
@@ -2407,6 +2432,26 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/disputes/DisputeStore.ts findByDeadline
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE
+  status IN ('open', 'under_review')
+  AND (defense_deadline_at, id) > (
+    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $7::uuid), '-infinity'),
+    coalesce($7::uuid, '00000000-0000-0000-0000-000000000000')
+  )
+  AND defense_deadline_at < $6::text::timestamptz
+  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
+  AND ($2::uuid IS NULL OR charge_id IS NOT DISTINCT FROM $2::uuid)
+  AND ($3::text IS NULL OR status IS NOT DISTINCT FROM $3::text)
+  AND (id >= $4::uuid) IS TRUE
+  AND (id < $5::uuid) IS TRUE
+ORDER BY defense_deadline_at, disputes.id
+LIMIT $8::integer;
+
 -- payments/disputes/DisputeStore.ts findMessages
 SELECT id, dispute_id, author, text, at
 FROM dispute_messages
@@ -2426,6 +2471,11 @@ SELECT
   defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
+
+-- payments/disputes/DisputeStore.ts findOpen
+SELECT id
+FROM disputes
+WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
 
 -- payments/disputes/DisputeStore.ts findOpenDefenses
 SELECT dispute_id AS id

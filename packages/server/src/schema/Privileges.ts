@@ -34,6 +34,8 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   idempotency_keys: append,
   charge_settlements: update,
   charge_states: all,
+  charge_words: append,
+  payout_words: append,
   charge_recoveries: all,
   receivers: append,
   payouts: update,
