@@ -36,7 +36,7 @@ SELECT
 SELECT
   page.id, page.account_id, page.origin, page.status, page.method, page.amount, page.description, page.reference,
   page.customer_name, page.customer_email, page.customer_document, page.webhook_url, page.br_code, page.end_to_end_id,
-  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n,
+  page.receiver_id, page.expires_at, page.paid_at, page.refunded_amount, page.failure_reason, page.created_at, page.sequence, q.n,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
@@ -64,7 +64,7 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'a
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
+  NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/Accounts.ts findStatement
 SELECT
@@ -1496,6 +1496,7 @@ WHERE charge_id = $1::uuid;
 -- payments/charges/ChargeMoney.ts postTransfers
 WITH
   changed AS (SELECT $1::uuid AS id),
+  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
     SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
@@ -1503,7 +1504,7 @@ WITH
       (
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::text[], $10::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
     RETURNING account_id, debit, credit, amount
@@ -1541,24 +1542,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1622,7 +1628,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1635,8 +1641,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1663,7 +1669,7 @@ FROM changed;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($36::uuid[], $37::text[], $38::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1681,24 +1687,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1762,7 +1773,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1775,8 +1786,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1804,7 +1815,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::text[], $35::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -1835,14 +1846,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($43::uuid[], $44::uuid[], $45::text[], $46::text[], $47::uuid[], $48::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($49::text[], $50::uuid[], $51::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1851,7 +1862,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($39::uuid[], $40::uuid[], $41::bigint[], $42::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1865,7 +1876,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($36::uuid[], $37::text[], $38::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1883,24 +1894,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1964,7 +1980,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1977,8 +1993,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2006,7 +2022,7 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::text[], $35::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
       ) AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -2037,14 +2053,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($43::uuid[], $44::uuid[], $45::text[], $46::text[], $47::uuid[], $48::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($49::text[], $50::uuid[], $51::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -2053,7 +2069,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($39::uuid[], $40::uuid[], $41::bigint[], $42::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -2071,16 +2087,16 @@ WHERE id = $1::uuid;
 -- payments/charges/ChargeStatements.ts findByIds
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
 -- payments/charges/ChargeStatements.ts findOneByKey
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -2091,13 +2107,13 @@ WHERE
 -- payments/charges/ChargeStatements.ts findShown
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence,
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts insertMany
@@ -2180,8 +2196,8 @@ SELECT
 -- payments/charges/ChargeStatements.ts lockOne
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2304,8 +2320,8 @@ FROM
   LEFT JOIN (
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-      idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
     FROM waiting
   ) s ON true;
@@ -4465,14 +4481,6 @@ ON CONFLICT (id) DO UPDATE
 SET
   status = excluded.status, amount = excluded.amount, pending = excluded.pending, provider_id = excluded.provider_id,
   failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
-
--- payments/refunds/RefundStore.ts sumReturned
-SELECT
-  resource_id AS charge_id,
-  sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN - amount ELSE 0 END)::bigint AS amount
-FROM ledger_transfers
-WHERE resource_id = ANY ($1::uuid[]) AND (credit = 'acquirer' OR debit = 'acquirer')
-GROUP BY resource_id;
 
 -- providers/OrderStore.ts claimMany
 WITH

@@ -114,6 +114,7 @@ export const chargeSchema = {
     webhook_url: stringOrNull,
     expires_at: stringOrNull,
     paid_at: stringOrNull,
+    refunded_amount: { type: "integer" },
     failure_reason: stringOrNull,
     created_at: string,
     sequence: { type: "integer" }

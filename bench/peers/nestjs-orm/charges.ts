@@ -267,6 +267,7 @@ const toCharge = (charge: Charge) => ({
   webhook_url: charge.webhook_url,
   expires_at: charge.expires_at,
   paid_at: charge.paid_at,
+  refunded_amount: 0,
   failure_reason: charge.failure_reason,
   created_at: charge.created_at,
   sequence: charge.sequence

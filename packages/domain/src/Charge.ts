@@ -71,6 +71,9 @@ export const Charge = Schema.Struct({
   webhook_url: Schema.NullOr(Schema.String),
   expires_at: Schema.NullOr(Instant),
   paid_at: Schema.NullOr(Instant),
+  refunded_amount: Cents.annotate({
+    description: "Cents that went back to the payer, by refunds or a MED; 0 at first."
+  }),
   failure_reason: Schema.NullOr(Schema.String),
   created_at: Instant,
   sequence: Schema.Int.annotate({
