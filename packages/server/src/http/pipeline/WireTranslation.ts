@@ -21,6 +21,7 @@ import {
   ValidationError,
   WebhookNotFound
 } from "@pix-payments/api/WireErrors"
+import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
 
@@ -52,7 +53,19 @@ export const rejected = ({ chargeId, reason }: { readonly chargeId: string; read
 
 export const accountInactive = () => new AccountInactive({})
 export const accountRestricted = () => new AccountRestricted({})
-export const insufficientBalance = () => new InsufficientBalance({})
+/** `available` is for those who may read the balance. */
+export const insufficientBalance = ({
+  available,
+  needed
+}: {
+  readonly needed: number
+  readonly available?: number
+}) => {
+  const has = available === undefined ? "" : `, ${available} are available`
+  return new InsufficientBalance({
+    message: `${errorCodes.INSUFFICIENT_BALANCE.message} ${needed} cents are needed${has}.`
+  })
+}
 export const payoutNotFound = () => new PayoutNotFound({})
 export const webhookNotFound = () => new WebhookNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})

@@ -30,7 +30,8 @@ export const payoutHandlers = Effect.gen(function* () {
             RequestRefused: refusedCreation,
             AccountInactiveError: accountInactive,
             AccountRestrictedError: accountRestricted,
-            InsufficientBalanceError: insufficientBalance
+            InsufficientBalanceError: ({ available, needed }) =>
+              insufficientBalance(caller.scopes.includes("balance:read") ? { needed, available } : { needed })
           })
         )
     },

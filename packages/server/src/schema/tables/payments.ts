@@ -1,9 +1,8 @@
 /** Tables of charges, payouts, refunds and disputes. */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
+import { ChargeMethod, ChargeStatus, PixKeyType } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
-import { PixKeyType } from "@pix-payments/domain/PixKey"
 import { refundStatuses } from "@pix-payments/domain/Refund"
 import { oneOf } from "../Statements.ts"
 

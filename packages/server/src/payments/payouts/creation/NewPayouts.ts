@@ -171,7 +171,7 @@ const answerOf = (
     case "AccountRestricted":
       return Effect.fail(new AccountRestrictedError())
     case "InsufficientBalance":
-      return Effect.fail(new InsufficientBalanceError())
+      return Effect.fail(new InsufficientBalanceError({ needed: decision.needed, available: decision.available }))
   }
 }
 
