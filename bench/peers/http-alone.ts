@@ -92,6 +92,7 @@ const stored: Omit<StoredCharge, "id"> = {
   },
   expiresAtMs: 2_082_758_400_000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,

@@ -27,6 +27,7 @@ import type { ChargesService, PaymentsService, PayoutsService } from "./generate
 import type { Charge, Page, Payout } from "@pix-payments/client/internal/generated/Resources"
 import { type Route, routes, version } from "@pix-payments/client/internal/generated/Routes"
 import { MAX_PAGE_SIZE, startPagination } from "@pix-payments/client/internal/Pagination"
+import { paramsProblem } from "@pix-payments/client/internal/Params"
 import {
   apiKeyProblem,
   baseUrlProblem,
@@ -260,13 +261,15 @@ const operationOf =
     const rest = [...parameters]
     const id = route.id ? (rest.shift() as string) : undefined
     // Serialized when the operation is called, not when its effect runs: every run and retry sends the same creation.
-    const body = route.body ? serialize(rest.shift()) : undefined
+    const params = route.body ? rest.shift() : undefined
+    const body = route.body ? serialize(params) : undefined
+    const problem = paramsProblem(name, params)
     const query = route.query ? serialize(rest.shift()) : undefined
     const options: CreateOptions = rest[0] ?? {}
     // `null` is rejected, not replaced: a generated key would hide the mistake.
     const { idempotencyKey: given } = options
     const idempotencyKey = route.keyed ? (given === undefined ? crypto.randomUUID() : given) : undefined
-    return send(defaults, { name, route, method, id, body, query, idempotencyKey }, options)
+    return send(defaults, { name, route, method, id, body, query, problem, idempotencyKey }, options)
   }
 
 /** The items of every page of a list. */

@@ -62,6 +62,8 @@ export interface Operation {
   readonly query?: string | undefined
   /** JSON; `undefined` if the operation has none, or if it cannot be serialized. */
   readonly body?: string | undefined
+  /** What is wrong with the params. */
+  readonly problem?: string | undefined
   readonly idempotencyKey?: string | undefined
 }
 
@@ -93,7 +95,8 @@ export const send = <T>(
       )
     const problem =
       optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: { ...defaults.headers, ...options.headers } }) ??
-      (route.id && !isPathSegment(operation.id) ? "id is missing or invalid: pass the resource's id" : undefined)
+      (route.id && !isPathSegment(operation.id) ? "id is missing or invalid: pass the resource's id" : undefined) ??
+      operation.problem
     if (problem !== undefined) return usageError(problem)
     const { body, query } = operation
     if ((route.body && body === undefined) || (route.query && query === undefined)) {

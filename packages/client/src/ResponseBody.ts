@@ -15,9 +15,10 @@ export const apiErrorFields = (
   const { charge_id, code, details, message } = Object(body)
   const name = typeof code === "string" ? code : "UNKNOWN"
   const listed: ReadonlyArray<string> = Array.isArray(details) ? details : []
-  const explanation =
-    listed.filter((detail) => typeof detail === "string").join(", ") ||
-    (typeof message === "string" ? message : `${operation} got no error message: check baseUrl and proxies`)
+  const said = typeof message === "string" ? message : `${operation} got no error message: check baseUrl and proxies`
+  // The service's reasons name the fields; scopes and events are in `details` alone.
+  const unsaid = listed.filter((detail) => typeof detail === "string" && !said.includes(detail))
+  const explanation = said + (unsaid.length ? ` (${unsaid.join(", ")})` : "")
   return {
     status,
     code: name,

@@ -23,6 +23,7 @@ import {
 } from "./Errors.ts"
 import { type Route, version } from "./generated/Routes.ts"
 import { type AttemptInfo, type Hooks, runHook } from "./Hooks.ts"
+import { paramsProblem } from "./Params.ts"
 import { acquirerRejection, replayDifferences } from "./Replay.ts"
 import { apiErrorFields, isComplete } from "./ResponseBody.ts"
 import {
@@ -109,7 +110,9 @@ export const send = async <T>(
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
   const extraHeaders = { ...config.headers, ...options.headers }
-  const problem = optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders })
+  const problem =
+    optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders }) ??
+    paramsProblem(name, operation.body)
   if (problem) throw usageError(problem)
   if (route.id && !isPathSegment(operation.id)) throw usageError("id is missing or invalid: pass the resource's id")
   if (!route.path.startsWith("/")) throw usageError("the path must begin with /")

@@ -73,7 +73,16 @@ describe("a message", () => {
       [
         400,
         { code: "VALIDATION_ERROR", message: "The request is invalid.", details: ["customer.name", "customer.email"] },
-        "VALIDATION_ERROR: customer.name, customer.email (400, request r-1)"
+        "VALIDATION_ERROR: The request is invalid. (customer.name, customer.email) (400, request r-1)"
+      ],
+      [
+        400,
+        {
+          code: "VALIDATION_ERROR",
+          message: "The request is invalid. reference must be text.",
+          details: ["reference"]
+        },
+        "VALIDATION_ERROR: The request is invalid. reference must be text. (400, request r-1)"
       ],
       [
         400,

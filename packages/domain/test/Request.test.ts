@@ -153,7 +153,7 @@ describe("ERR-3: `message`", () => {
     const body = { amount: 1000, pix_key_type: "phone", pix_key: "11987654321" }
     assert.strictEqual(
       messageOf(decodeCreatePayout(body)),
-      "The request is invalid. pix_key must be a phone number with its country, as +5511987654321, got text of 11 characters."
+      "The request is invalid. pix_key must be a phone number as +5511987654321, got text of 11 characters."
     )
     assert.strictEqual(
       messageOf(decodeCreatePayout({ ...body, pix_key_type: "evp" })),

@@ -86,7 +86,8 @@ export interface RefundChange extends Reversed {
 
 export type OrderDecision =
   | { readonly _tag: "Ordered"; readonly amount: number; readonly pending: number; readonly step: ChargeStep }
-  | { readonly _tag: "InvalidState" | "InsufficientBalance" }
+  | { readonly _tag: "InvalidState" }
+  | { readonly _tag: "InsufficientBalance"; readonly needed: number }
 
 /** An operator's refund of `requested` cents, or of all that the account has. `availableCents`: the account's balance. */
 export const decideOrder = (
@@ -100,7 +101,7 @@ export const decideOrder = (
   const amount = requested ?? inAccount(funds)
   if (amount <= 0 || amount > inAccount(funds)) return { _tag: "InvalidState" }
   const parts = splitAccount(amount, funds)
-  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance" }
+  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance", needed: parts.available }
   const movements = [
     { debit: "pending", credit: "returns_in_transit", amount: parts.pending },
     { debit: "available", credit: "returns_in_transit", amount: parts.available }
