@@ -22,11 +22,12 @@ export const judgeEvents = ({ calls, setup }: History, sightings: Sightings): Re
     const states = new Set<string>()
     for (const event of events) {
       const id = textOf(event, "id")
-      const data = dataOf(event)
+      const envelope = dataOf(event)
+      const data = dataOf(envelope)
       const resource = textOf(data, "id")
       if (seen.has(id)) convict("OPR-102", `reader ${reader}`, `the event ${id} came twice`)
       seen.add(id)
-      const state = `${textOf(event, "event")} ${resource} ${numberOf(data, "sequence")}`
+      const state = `${textOf(envelope, "event")} ${resource} ${numberOf(data, "sequence")}`
       if (states.has(state) && !state.includes(".message"))
         convict("EVT-5", `reader ${reader}`, `two events say the same: ${state}`)
       states.add(state)
@@ -52,7 +53,7 @@ export const judgeEvents = ({ calls, setup }: History, sightings: Sightings): Re
     if (at !== undefined) convict("OPR-102, OPR-103", `readers ${first!.reader} and ${reader}`, at)
   }
   if (first === undefined || setup.restedAt === undefined) return convictions
-  const names = new Set(first.events.map((event) => `${textOf(event, "event")} ${textOf(dataOf(event), "id")}`))
+  const names = new Set(first.events.map(dataOf).map((event) => `${textOf(event, "event")} ${textOf(dataOf(event), "id")}`))
   for (const [name, id] of owed(sightings)) {
     if (!names.has(`${name} ${id}`))
       convict("OPR-100, OPR-102", `event ${name} of ${id}`, "the state was seen, and no event of it came")

@@ -11,8 +11,6 @@ export interface History {
   readonly calls: ReadonlyArray<Call>
   readonly facts: ReadonlyArray<Fact>
   readonly deliveries: ReadonlyArray<Delivery>
-  /** What the bank had at the end, in cents. */
-  readonly bank?: { readonly openingCents: number; readonly balanceCents: number }
   /** What the nemesis did, for people. */
   readonly faults: ReadonlyArray<{ readonly at: number; readonly what: string }>
 }
@@ -51,6 +49,7 @@ type Operation =
   | "charge.list"
   | "payout.list"
   | "balance.get"
+  | "payout.approve"
   | "payout.cancel"
   | "charge.refund"
   | "exception.accept"

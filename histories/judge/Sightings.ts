@@ -39,8 +39,8 @@ export const sightingsOf = ({ calls, deliveries }: History): Sightings => {
     }
     for (const fields of resourcesIn(call)) see(fields, seen)
     if (call.op === "events.page") {
-      for (const event of rowsOf(call.body)) {
-        see(dataOf(event), { ...seen, account: "", isCurrent: false, by: `${call.caller} ${textOf(event, "event")}` })
+      for (const envelope of rowsOf(call.body).map(dataOf)) {
+        see(dataOf(envelope), { ...seen, account: "", isCurrent: false, by: `${call.caller} ${textOf(envelope, "event")}` })
       }
     }
   }
@@ -59,7 +59,7 @@ const resourcesIn = (call: Call): ReadonlyArray<Fields> => {
   return [call.body]
 }
 
-/** The data of an event's envelope. */
+/** The data of an envelope; of an event of the stream, its envelope. */
 export const dataOf = (envelope: Fields | undefined): Fields => {
   const data = envelope?.["data"]
   return typeof data === "object" && data !== null ? (data as Fields) : {}

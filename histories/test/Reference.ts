@@ -81,8 +81,8 @@ export const history = (seed: number, operations: number, flaw?: Flaw): History 
   const emit = (resource: Resource, names: ReadonlyArray<string>, at: number) => {
     for (const event of names) {
       const body = { id: newId(), object: "event", event, data: { ...resource.fields } }
-      if (!flaws("an event that is lost")) events.push(body)
-      if (flaws("an event that comes twice")) events.push(body)
+      if (!flaws("an event that is lost")) events.push({ id: body.id, data: body })
+      if (flaws("an event that comes twice")) events.push({ id: body.id, data: body })
       deliver(resource.account, event, body, at)
       if (flaws("two deliveries of one event")) deliver(resource.account, event, body, at)
     }
