@@ -113,16 +113,18 @@ const payoutSteps = (
       allows: (available) => available < cost
     }))
   const answered = attempts.filter(({ status }) => status === 201)
-  const id = textOf(answered[0]?.body, "id")
+  const id = textOf(answered[0]?.body, "id") || idOf(textOf(attempts[0]!.request, "reference"), sightings)
   const seen = sightings.get(id) ?? []
   const from = Math.min(...attempts.map(({ calledAt }) => calledAt))
   const definite = Math.min(...answered.map(({ answeredAt }) => answeredAt!), ...seen.map(({ to }) => to))
   if (answered.length === 0 && attempts.every(({ status }) => status !== undefined && status < 500)) return steps
+  // At rest everything was listed: what nobody saw never happened.
+  if (rested && answered.length === 0 && seen.length === 0) return steps
   const label = `payout ${textOf(attempts[0]!.request, "pix_key")} −${cost}`
   steps.push({
     ...step(label, from, definite, -cost),
     allows: (available) => available >= cost,
-    isOptional: answered.length === 0
+    isOptional: answered.length === 0 && seen.length === 0
   })
   const ended = seen.filter(({ status }) => status === "failed" || status === "canceled")
   if (ended.length === 0) return steps
@@ -131,6 +133,7 @@ const payoutSteps = (
   const canceledAt = calls.find(({ op, subject }) => op === "payout.cancel" && subject === id)?.calledAt
   const cause = ended[0]!.status === "canceled" ? canceledAt : failedAt
   steps.push({
+    needs: label,
     ...step(
       `payout ${pixKey} ${ended[0]!.status} +${cost}`,
       Math.max(from, cause ?? from, lastBefore(seen, ended)),
@@ -140,6 +143,13 @@ const payoutSteps = (
     isOptional: !rested && ended.length === 0
   })
   return steps
+}
+
+/** The payout of a reference, where nobody was answered with it. */
+const idOf = (reference: string, sightings: Sightings): string => {
+  if (reference === "") return ""
+  for (const [id, seen] of sightings) if (textOf(seen[0]!.fields, "reference") === reference) return id
+  return ""
 }
 
 /** A refund's money leaves with its order, and is back where the bank refuses it. */
@@ -167,7 +177,8 @@ const refundSteps = (attempts: ReadonlyArray<Call>, facts: ReadonlyArray<Fact>):
   const refused = answers.find(({ status }) => status === 422)
   if (failed !== undefined || refused !== undefined) {
     const to = refused?.answeredAt ?? Infinity
-    steps.push(step(`refund ${key} failed +${amount}`, Math.max(from, Math.min(failed?.at ?? from, to)), to, amount))
+    const at = Math.max(from, Math.min(failed?.at ?? from, to))
+    steps.push({ ...step(`refund ${key} failed +${amount}`, at, to, amount), needs: `refund ${key} −${amount}` })
   }
   return steps
 }
@@ -205,6 +216,7 @@ const paymentSteps = (
     return [
       { ...step(label, from, to, 0, cents), isOptional },
       {
+        needs: label,
         ...step(`charge ${subject} released +${cents}`, at + account.releaseDelayMs, Infinity, cents, -cents),
         allows: (_, pending) => pending >= cents,
         isOptional
@@ -215,7 +227,10 @@ const paymentSteps = (
     const contested = seen.filter(({ status }) => status === "infraction" || status === "charged_back")
     return [{ ...step(`MED ${subject} −${cents}`, at, firstOf(contested), -cents), isOptional }]
   }
-  if (what === "med-won") return [{ ...step(`MED ${subject} won +${cents}`, at, Infinity, cents), isOptional }]
+  if (what === "med-won")
+    return [
+      { ...step(`MED ${subject} won +${cents}`, at, Infinity, cents), needs: `MED ${subject} −${cents}`, isOptional }
+    ]
   return []
 }
 

@@ -53,7 +53,9 @@ export const judgeEvents = ({ calls, setup }: History, sightings: Sightings): Re
     if (at !== undefined) convict("OPR-102, OPR-103", `readers ${first!.reader} and ${reader}`, at)
   }
   if (first === undefined || setup.restedAt === undefined) return convictions
-  const names = new Set(first.events.map(dataOf).map((event) => `${textOf(event, "event")} ${textOf(dataOf(event), "id")}`))
+  const names = new Set(
+    first.events.map(dataOf).map((event) => `${textOf(event, "event")} ${textOf(dataOf(event), "id")}`)
+  )
   for (const [name, id] of owed(sightings)) {
     if (!names.has(`${name} ${id}`))
       convict("OPR-100, OPR-102", `event ${name} of ${id}`, "the state was seen, and no event of it came")

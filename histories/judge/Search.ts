@@ -22,6 +22,8 @@ export interface Step {
   /** Whether it can happen in this state. */
   readonly allows: (available: number, pending: number) => boolean
   readonly isOptional?: boolean
+  /** The label of the step that comes before it. */
+  readonly needs?: string
 }
 
 export type Verdict =
@@ -53,7 +55,8 @@ interface Node {
 }
 
 /** The steps begin in the order in which they are given: `sorted`. */
-export const order = (steps: ReadonlyArray<Step>, bound = 200_000): Verdict => {
+export const order = (given: ReadonlyArray<Step>, bound = 200_000): Verdict => {
+  const steps = withNeeds(given)
   const seen = new Set<string>()
   const waiting = makeHeap()
   let longest: Node | undefined
@@ -74,11 +77,21 @@ export const order = (steps: ReadonlyArray<Step>, bound = 200_000): Verdict => {
   return impossible(steps, longest!)
 }
 
+/** A step whose place in the order is known, and that of the step that it needs; -1 for none. */
+interface Placed extends Step {
+  readonly need: number
+}
+
+const withNeeds = (steps: ReadonlyArray<Step>): ReadonlyArray<Placed> => {
+  const places = new Map(steps.map(({ label }, index) => [label, index]))
+  return steps.map((step) => ({ ...step, need: step.needs === undefined ? -1 : (places.get(step.needs) ?? -1) }))
+}
+
 export const sorted = (steps: ReadonlyArray<Step>): ReadonlyArray<Step> =>
   steps.toSorted((a, b) => a.from - b.from || a.to - b.to)
 
 /** Takes all that is allowed and moves nothing; then, what may come next. */
-const withoutMoves = (steps: ReadonlyArray<Step>, from: Node) => {
+const withoutMoves = (steps: ReadonlyArray<Placed>, from: Node) => {
   let node = from
   for (;;) {
     const open = openIn(steps, node)
@@ -89,7 +102,8 @@ const withoutMoves = (steps: ReadonlyArray<Step>, from: Node) => {
 }
 
 /** What may come next: it began before any other that is left had ended. */
-const openIn = (steps: ReadonlyArray<Step>, { high, undone }: Node): ReadonlyArray<number> => {
+const openIn = (steps: ReadonlyArray<Placed>, { high, undone }: Node): ReadonlyArray<number> => {
+  const isDone = (index: number) => index < high && !undone.includes(index)
   let end = Infinity
   for (const index of undone) end = Math.min(end, steps[index]!.to)
   const open = [...undone]
@@ -97,7 +111,7 @@ const openIn = (steps: ReadonlyArray<Step>, { high, undone }: Node): ReadonlyArr
     end = Math.min(end, steps[index]!.to)
     open.push(index)
   }
-  return open.filter((index) => steps[index]!.from <= end)
+  return open.filter((index) => steps[index]!.from <= end && isDone(steps[index]!.need))
 }
 
 const taken = (steps: ReadonlyArray<Step>, node: Node, index: number): Node => {
@@ -116,7 +130,7 @@ const taken = (steps: ReadonlyArray<Step>, node: Node, index: number): Node => {
 }
 
 /** One more step; and all that are open at once, because much may have come to pass between two reads. */
-const childrenOf = (steps: ReadonlyArray<Step>, node: Node, open: ReadonlyArray<number>): ReadonlyArray<Node> => {
+const childrenOf = (steps: ReadonlyArray<Placed>, node: Node, open: ReadonlyArray<number>): ReadonlyArray<Node> => {
   const { available, choices, pending } = node
   const children = open
     .filter((index) => steps[index]!.allows(available, pending))
@@ -137,9 +151,11 @@ const isWhole = (steps: ReadonlyArray<Step>, { high, undone }: Node): boolean =>
   return true
 }
 
-const impossible = (steps: ReadonlyArray<Step>, node: Node): Verdict => {
+const impossible = (steps: ReadonlyArray<Placed>, node: Node): Verdict => {
   const open = openIn(steps, node).map((index) => steps[index]!)
-  const stuck = open.reduce((first, step) => (step.to < first.to ? step : first))
+  // What has ended first explains nothing without what it needs.
+  const left = steps.filter((_, index) => index >= node.high || node.undone.includes(index))
+  const stuck = left.reduce((first, step) => (step.to < first.to ? step : first))
   return {
     _tag: "Impossible",
     available: node.available,

@@ -40,7 +40,12 @@ export const sightingsOf = ({ calls, deliveries }: History): Sightings => {
     for (const fields of resourcesIn(call)) see(fields, seen)
     if (call.op === "events.page") {
       for (const envelope of rowsOf(call.body).map(dataOf)) {
-        see(dataOf(envelope), { ...seen, account: "", isCurrent: false, by: `${call.caller} ${textOf(envelope, "event")}` })
+        see(dataOf(envelope), {
+          ...seen,
+          account: "",
+          isCurrent: false,
+          by: `${call.caller} ${textOf(envelope, "event")}`
+        })
       }
     }
   }
