@@ -100,6 +100,25 @@ export default {
       from: { path: "^packages/[^/]+/src/", pathNot: "^packages/psp-double/" },
       to: { path: "^packages/psp-double/" }
     },
+    {
+      name: "the judge knows something of the service",
+      comment: "its models import each other only; what starts the processes also PostgreSQL and the double of a bank",
+      severity: "error",
+      from: { path: "^histories/judge/" },
+      to: { pathNot: "^(histories/judge/|node:|crypto$)" }
+    },
+    {
+      name: "histories import the service",
+      severity: "error",
+      from: { path: "^histories/" },
+      to: { path: "^(packages|bench|examples)/", pathNot: "^packages/(embedded-postgres|psp-double)/src/" }
+    },
+    {
+      name: "somebody imports histories",
+      severity: "error",
+      from: { pathNot: "^histories/" },
+      to: { path: "^histories/" }
+    },
     ...upward(
       "packages",
       packages.map((folder) => [`^${folder}/src/`])
