@@ -30,16 +30,20 @@ export interface StormOptions {
   readonly hasFaults?: boolean
 }
 
-export const storm = async ({
-  hasFaults = true,
-  program,
-  restSeconds,
-  say,
-  seconds,
-  seed
-}: StormOptions): Promise<History> => {
+export const storm = async (options: StormOptions): Promise<History> => {
+  const stack = new AsyncDisposableStack()
+  try {
+    return await stormIn(stack, options)
+  } finally {
+    await stack.disposeAsync()
+  }
+}
+
+const stormIn = async (
+  stack: AsyncDisposableStack,
+  { hasFaults = true, program, restSeconds, say, seconds, seed }: StormOptions
+): Promise<History> => {
   const random = randomOf(seed)
-  await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), `histories-${seed}-`))
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   const record = newRecord()

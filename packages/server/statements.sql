@@ -36,7 +36,7 @@ SELECT
 SELECT
   page.id, page.account_id, page.origin, page.status, page.method, page.amount, page.description, page.reference,
   page.customer_name, page.customer_email, page.customer_document, page.webhook_url, page.br_code, page.end_to_end_id,
-  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n,
+  page.receiver_id, page.expires_at, page.paid_at, page.refunded_amount, page.failure_reason, page.created_at, page.sequence, q.n,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
@@ -64,7 +64,7 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'a
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
+  NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/Accounts.ts findStatement
 SELECT
@@ -374,6 +374,36 @@ FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner
 WHERE coalesce(before.balance, 0) <> r.balance
 ORDER BY 1, 2;
 
+-- ledger/LineDetails.ts listed
+SELECT d.id, r.provider_id
+FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+WHERE d.id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT charge_id AS id, due_at
+FROM releases
+WHERE charge_id = ANY ($1::uuid[]) AND released_at IS NULL;
+
+-- ledger/LineDetails.ts listed
+SELECT id, charge_id, end_to_end_id, external_id, txid, payer
+FROM acquirer_exceptions
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, provider_id
+FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts pruned
+SELECT id, method, reference, end_to_end_id, customer_name, customer_document
+FROM charges
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
+-- ledger/LineDetails.ts pruned
+SELECT id, reference, end_to_end_id, recipient_name, recipient_document
+FROM payouts
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
 -- ledger/Releases.ts lockDue
 SELECT d.*
 FROM
@@ -391,7 +421,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($10::uuid[], $11::text[], $12::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($13::uuid[], $14::text[], $15::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -411,35 +441,80 @@ WITH
     WHERE charge_id = ANY ($1::uuid[]) AND (r.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING charge_id AS id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::bigint[],
+            $11::text[], $12::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT count(*)
 FROM changed;
@@ -1000,13 +1075,15 @@ WITH
   ),
   added_volumes AS (
     SELECT
-      (paid_at AT TIME ZONE 'America/Sao_Paulo')::date AS date, account_id, resource, count(*) AS count,
+      (paid_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date, account_id, resource, count(*) AS count,
       sum(amount)::bigint AS amount
     FROM moved
     WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT (m.created_at AT TIME ZONE 'America/Sao_Paulo')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
+    SELECT
+      (m.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, p.account_id, m.resource, count(*),
+      sum(p.amount)::bigint
     FROM moved m JOIN payouts p ON p.id = m.resource_id
     WHERE m.resource = 'payout' AND m.status = 'completed'
     GROUP BY 1, 2, 3
@@ -1559,35 +1636,81 @@ WHERE charge_id = $1::uuid;
 -- payments/charges/ChargeMoney.ts postTransfers
 WITH
   changed AS (SELECT $1::uuid AS id),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::uuid[], $10::uuid[], $11::bigint[],
+            $12::text[], $13::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -1602,7 +1725,7 @@ GROUP BY ends.kind;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1620,24 +1743,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1670,7 +1798,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1683,8 +1811,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1735,37 +1863,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1774,14 +1945,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1790,7 +1961,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1804,7 +1975,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1822,24 +1993,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1872,7 +2048,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1885,8 +2061,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1937,37 +2113,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1976,14 +2195,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1992,7 +2211,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -2008,24 +2227,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2053,7 +2277,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2066,8 +2290,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2113,16 +2337,16 @@ WHERE id = $1::uuid;
 -- payments/charges/ChargeStatements.ts findByIds
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
 -- payments/charges/ChargeStatements.ts findOneByKey
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -2133,13 +2357,13 @@ WHERE
 -- payments/charges/ChargeStatements.ts findShown
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence,
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts insertMany
@@ -2222,8 +2446,8 @@ SELECT
 -- payments/charges/ChargeStatements.ts lockOne
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2346,8 +2570,8 @@ FROM
   LEFT JOIN (
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-      idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
     FROM waiting
   ) s ON true;
@@ -2662,37 +2886,80 @@ WITH
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::uuid[], $33::uuid[], $34::bigint[],
+            $35::text[], $36::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -3320,7 +3587,7 @@ WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3392,37 +3659,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3434,7 +3744,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3506,37 +3816,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3548,7 +3901,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3620,37 +3973,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3659,14 +4055,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3679,7 +4075,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3751,37 +4147,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3790,14 +4229,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3818,7 +4257,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3865,7 +4304,7 @@ WITH
             a.approval_limit IS NULL
             OR p.amount <= a.approval_limit
             OR (
-              $34::boolean
+              $37::boolean
               OR NOT EXISTS (
                 SELECT
                 FROM installation_settings
@@ -3887,7 +4326,7 @@ WITH
                 SELECT
                 FROM approvals a
                 WHERE
-                  a.id = $33::uuid
+                  a.id = $36::uuid
                   AND a.action = 'payout.release'
                   AND a.status = 'approved'
                   AND a.used_at IS NULL
@@ -3930,37 +4369,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::uuid[], $29::uuid[], $30::bigint[],
+            $31::text[], $32::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4010,7 +4492,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4053,7 +4535,7 @@ WITH
       AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
       AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
       AND (
-        $52::boolean
+        $55::boolean
         OR NOT EXISTS (
           SELECT
           FROM installation_settings
@@ -4075,7 +4557,7 @@ WITH
           SELECT
           FROM approvals a
           WHERE
-            a.id = $51::uuid
+            a.id = $54::uuid
             AND a.action = 'payout.create'
             AND a.status = 'approved'
             AND a.used_at IS NULL
@@ -4141,37 +4623,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4183,7 +4708,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4284,37 +4809,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4326,7 +4894,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4427,37 +4995,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4494,11 +5105,21 @@ SELECT
     1, ceil(extract(epoch FROM greatest(l.hour, t.hour) + interval '1 hour' - clock_timestamp()))
   )::integer AS seconds_of_hour,
   greatest(
-    1, ceil(extract(epoch FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo') - clock_timestamp()))
+    1,
+    ceil(
+      extract(
+        epoch
+        FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)) - clock_timestamp()
+      )
+    )
   )::integer AS seconds_of_day
 FROM
   limits l,
-  (SELECT date_trunc('hour', clock_timestamp()) AS hour, (clock_timestamp() AT TIME ZONE 'America/Sao_Paulo')::date AS day) t
+  (
+    SELECT
+      date_trunc('hour', clock_timestamp()) AS hour,
+      (clock_timestamp() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS day
+  ) t
 WHERE l.owner_id = ANY ($1::uuid[]);
 
 -- payments/payouts/creation/PayoutLimits.ts updateUse
@@ -4568,14 +5189,6 @@ ON CONFLICT (id) DO UPDATE
 SET
   status = excluded.status, amount = excluded.amount, pending = excluded.pending, provider_id = excluded.provider_id,
   dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
-
--- payments/refunds/RefundStore.ts sumReturned
-SELECT
-  resource_id AS charge_id,
-  sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN - amount ELSE 0 END)::bigint AS amount
-FROM ledger_transfers
-WHERE resource_id = ANY ($1::uuid[]) AND (credit = 'acquirer' OR debit = 'acquirer')
-GROUP BY resource_id;
 
 -- providers/OrderStore.ts claimMany
 WITH
@@ -5035,7 +5648,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6699,7 +7312,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6815,7 +7428,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
