@@ -571,6 +571,27 @@ WHERE k.id = u.key_id;
 -- operations/SearchStatements.ts all
 (
   SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
+  FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT 5000) t
+  WHERE
+    ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
+    AND NOT EXISTS (
+      SELECT
+      FROM unnest(search_words (ARRAY[$1::text])) AS asked (word)
+      WHERE
+        NOT EXISTS (
+          SELECT
+          FROM unnest(search_words (ARRAY[t.name, t.legal_name])) AS own (word)
+          WHERE starts_with(own.word, asked.word)
+        )
+    )
+    AND cardinality(search_words (ARRAY[$1::text])) > 0
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
   FROM accounts t
   WHERE t.document = $1::text AND ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -706,6 +727,112 @@ UNION ALL
 -- operations/SearchStatements.ts all
 (
   SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM charges t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM payouts t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM refunds t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'dispute' AS kind, t.id, t.account_id AS account_id, (t.reason)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM disputes t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM acquirer_exceptions t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
   FROM charges t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -780,6 +907,55 @@ UNION ALL
   SELECT 'request' AS kind, t.id, t.account_id AS account_id, (t.route || ' ' || t.status)::text AS label, (NULL)::bigint AS amount
   FROM requests t
   WHERE t.id = $1::text::uuid AND t.request_id IS NULL AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM charges t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.charge_id
+        FROM
+          (
+            SELECT charge_id, end_to_end_id
+            FROM charge_settlements
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, end_to_end_id
+            FROM payouts
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 );
 
@@ -991,6 +1167,48 @@ UNION ALL
   LIMIT 10
 );
 
+-- operations/SearchStatements.ts all
+(
+  WITH RECURSIVE
+    owners (account_id, n) AS (
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, '00000000-0000-0000-0000-000000000000'::uuid) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), 1
+      WHERE $2::text::uuid[] IS NULL
+      UNION ALL
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, o.account_id) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), o.n + 1
+      FROM owners o
+      WHERE o.account_id IS NOT NULL AND o.n < 20
+    )
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (SELECT account_id FROM owners WHERE account_id IS NOT NULL UNION SELECT unnest($2::text::uuid[])) o
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM payouts t
+      WHERE
+        (t.pix_key, t.account_id) >= ($1::text, o.account_id)
+        AND (t.pix_key, t.account_id) <= ($1::text, o.account_id)
+        AND t.pix_key <= $1::text
+      ORDER BY t.pix_key DESC, t.account_id DESC, t.id DESC
+      LIMIT 5
+    ) t
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
 -- operations/StatusCounts.ts advance
 WITH
   scanned AS MATERIALIZED (
@@ -1109,10 +1327,13 @@ WITH
       (SELECT DISTINCT resource_id FROM moved WHERE resource = 'charge' AND previous IS NULL) s
       CROSS JOIN LATERAL (SELECT * FROM charges WHERE id = s.resource_id OFFSET 0) t
       CROSS JOIN LATERAL unnest(
-        search_words (ARRAY[customer_name, reference]) || ('$' || t.amount) || CASE
-          WHEN t.customer_phone IS NULL THEN '{}'
-          ELSE ARRAY['+' || regexp_replace(t.customer_phone, '\D', '', 'g')]
-        END
+        search_words (ARRAY[customer_name, reference]) || ('$' || t.amount) || ARRAY(
+          SELECT '+' || regexp_replace(t.customer_phone, '\D', '', 'g')
+          WHERE t.customer_phone IS NOT NULL
+          UNION ALL
+          SELECT '=' || left(md5(t.br_code), 24)
+          WHERE strpos(t.br_code, replace(t.id::text, '-', '')) = 0
+        )
       ) AS word
     WHERE length(word) <= 32
     ON CONFLICT DO NOTHING

@@ -156,7 +156,7 @@ export const stores = Layer.mergeAll(
   EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
   EventLog.layer,
   AuditLog.layer,
-  Search.layer,
+  Search.layer.pipe(Layer.provide([ChargeStore.layer, PayoutStore.layer])),
   TimelineStore.layer,
   Statistics.layer,
   Secrets.layer,

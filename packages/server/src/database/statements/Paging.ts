@@ -98,7 +98,9 @@ export const readWalked = Effect.fnUntraced(function* <Row extends object>(list:
   let lookedAt = 0
   let before = lowestOf(cursor, list.before)
   for (let walks = 0; walks < WALKS; walks += 1) {
-    const found = yield* run<WalkRow>(walkStatement({ ...walk, before }, page.limit + 1 - rows.length))
+    const found = yield* run<WalkRow>(
+      walkStatement({ ...walk, before }, page.limit + 1 - rows.length, walks === 0 ? "first" : "further")
+    )
     const [first] = found
     rows.push(...(found.filter(({ id }) => id !== null) as unknown as ReadonlyArray<Row>))
     lookedAt += first?.walk_looked_at ?? 0

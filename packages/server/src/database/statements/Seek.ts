@@ -163,16 +163,18 @@ export const recentStatement = (seek: Seek, conditions: ReadonlyArray<Condition>
       WHERE ${filters.join(" AND ")} ORDER BY id DESC LIMIT ${context.limit}`
   })
 
-/** How many rows of a range a walk looks at: one range, or several of them. */
-export const WALKED = { alone: 5000, each: 1000 } as const
+/** How many rows of a range a walk looks at, of one range or each of several: a first look fills the usual page. */
+const WALKED = { first: { alone: 500, each: 100 }, further: { alone: 5000, each: 1000 } } as const
+
+type Look = keyof typeof WALKED
 
 /**
  * The CTEs of a walk. `walked` has the rows that were looked at, `horizon` the oldest id down to which no row was left out: that
  * of a range which had more rows. It is empty where the walk came to its end.
  */
-const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk): string => {
+const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look: Look): string => {
   const isAlone = paths.every((path) => "columns" in path && path.columns.every((column) => "is" in column))
-  const limit = isAlone ? WALKED.alone : WALKED.each
+  const limit = WALKED[look][isAlone ? "alone" : "each"]
   const matches = ["true", ...conditions.map((condition) => condition(context.bind))].join(" AND ")
   const walked = (rows: string, nth: string) =>
     `SELECT ${context.as}.id, (${matches}) IS TRUE AS matches, ${nth} AS nth FROM (${rows}) AS ${context.as}`
@@ -188,11 +190,11 @@ const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk): str
 }
 
 /** Of the rows that a walk looks at, up to `count` that meet the conditions, newest first, each with `horizon` and `looked_at`. */
-export const walkStatement = (list: Walk, count: number): Statement =>
+export const walkStatement = (list: Walk, count: number, look: Look): Statement =>
   parameterised(list, count, (context) => {
     const { as, limit, table } = context
     const distinct = list.overlaps === true ? "DISTINCT ON (id)" : ""
-    return `WITH ${walk(context, list)},
+    return `WITH ${walk(context, list, look)},
     page AS (
       SELECT ${list.columns} FROM (SELECT ${distinct} id FROM looked WHERE matches ORDER BY id DESC LIMIT ${limit}) found
       CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE id = found.id OFFSET 0) AS ${as} ${list.join ?? ""}
@@ -211,7 +213,7 @@ export const sumStatement = (list: Walk, amount: string | undefined): Statement 
         ? "0::bigint"
         : `coalesce((SELECT sum(r.cents) FROM (SELECT ${distinct} id FROM looked WHERE matches) m
             CROSS JOIN LATERAL (SELECT ${amount} AS cents FROM ${table} AS ${as} WHERE id = m.id OFFSET 0) r), 0)::bigint`
-    return `WITH ${walk(context, list)}
+    return `WITH ${walk(context, list, "further")}
     SELECT (SELECT count(${distinct} id)::integer FROM looked WHERE matches) AS count, ${summed} AS amount,
       (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at`
   })

@@ -8,6 +8,7 @@
  *
  * `StatusCounts.ts` writes them in the background.
  */
+import { hash } from "node:crypto"
 import { type AccessPath, type Condition, inSubquery, is } from "../../database/statements/Seek.ts"
 
 /** A charge or payout that has this amount. */
@@ -15,6 +16,9 @@ export const amountWord = (cents: number): string => `$${cents}`
 
 /** A charge whose payer has this phone. */
 export const phoneWord = (phone: string): string => `+${phone.replaceAll(/\D/g, "")}`
+
+/** A charge with this Copia e Cola, where it does not contain the txid. */
+export const brCodeWord = (brCode: string): string => `=${hash("md5", brCode, "hex").slice(0, 24)}`
 
 /** The columns that have words. */
 export const wordsOf = {
@@ -32,18 +36,21 @@ const tables = {
 /** The statement's CTE that stores the words of rows of a table: `source` has their ids in a column `resource_id`. */
 export const insertedWords = (of: Table, source: string): string => {
   const { id, table } = tables[of]
-  const phone =
-    of === "charges"
-      ? `|| CASE WHEN t.customer_phone IS NULL THEN '{}' ELSE ARRAY['+' || regexp_replace(t.customer_phone, '\\D', '', 'g')] END`
-      : ""
+  const others = of === "charges" ? ` || ${CHARGE_WORDS}` : ""
   return `inserted_${table} AS (
     INSERT INTO ${table} (word, ${id})
     SELECT word, t.id FROM (${source}) s CROSS JOIN LATERAL (SELECT * FROM ${of} WHERE id = s.resource_id OFFSET 0) t
-    CROSS JOIN LATERAL unnest(search_words(${wordsOf[of]}) || ('$' || t.amount) ${phone}) AS word
+    CROSS JOIN LATERAL unnest(search_words(${wordsOf[of]}) || ('$' || t.amount)${others}) AS word
     WHERE length(word) <= 32
     ON CONFLICT DO NOTHING
   )`
 }
+
+/** The phone of a charge, and its Copia e Cola. */
+const CHARGE_WORDS = `ARRAY(
+      SELECT '+' || regexp_replace(t.customer_phone, '\\D', '', 'g') WHERE t.customer_phone IS NOT NULL
+      UNION ALL SELECT '=' || left(md5(t.br_code), 24) WHERE strpos(t.br_code, replace(t.id::text, '-', '')) = 0
+    )`
 
 /** The rows that have exactly this word. */
 export const withWord = (of: Table, word: string): AccessPath => ({
@@ -52,7 +59,7 @@ export const withWord = (of: Table, word: string): AccessPath => ({
 })
 
 /** How many words with a beginning are looked at. */
-const WORDS = 20
+const WORDS = 10
 
 /** The rows with a word that begins as the longest one of a text does. A row may have several. */
 export const withWordsLike = (of: Table, text: string): AccessPath => {

@@ -104,8 +104,11 @@ const endpointsOf = (accountIds: ReadonlyArray<string>): Column =>
   inSubquery(
     "endpoint_id",
     "uuid",
-    (bind) => `SELECT e.id FROM webhook_endpoints e JOIN applications p ON p.id = e.application_id
-      WHERE ${isOneOf("p.account_id", accountIds)(bind)}`
+    // OFFSET 0: the endpoints of each application are looked up, however few there are of all.
+    (
+      bind
+    ) => `SELECT e.id FROM (SELECT id FROM applications WHERE ${isOneOf("account_id", accountIds)(bind)} OFFSET 0) p
+      CROSS JOIN LATERAL (SELECT id FROM webhook_endpoints WHERE application_id = p.id OFFSET 0) e`
   )
 
 /** The index by endpoint, event and stored status. */
