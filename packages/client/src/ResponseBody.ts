@@ -29,7 +29,8 @@ export const apiErrorFields = (
     typeof message === "string" ? message : `${operation} got ${excerptOf(response)}: check baseUrl and proxies`
   // The service's reasons name the fields; scopes and events are in `details` alone.
   const unsaid = listed.filter((detail) => typeof detail === "string" && !said.includes(detail))
-  const explanation = said + (unsaid.length ? ` (${unsaid.join(", ")})` : "")
+  const hint = name === "NOT_FOUND" ? " Check baseUrl." : ""
+  const explanation = said + hint + (unsaid.length ? ` (${unsaid.join(", ")})` : "")
   return {
     status,
     code: name,

@@ -78,7 +78,7 @@ export class WebhookSignatureError extends Error {
 const ADVICE: ReadonlyArray<readonly [pattern: RegExp, advice: string]> = [
   [/white/, "trim the secret"],
   [/secret/, "set the secret"],
-  [/raw/, "pass the raw body: in Express, express.raw({ type: '*/*' })"],
+  [/raw/, "pass the raw body, before anything parses it"],
   [/mis/, "pass the raw body, all headers and this endpoint's secret"],
   [/old|fut/, "check the clock"],
   [/-/, "answer 401"]

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { ApiError, ConnectionError, Payments, PaymentsError, TimeoutError, UsageError } from "../src/index.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
-import { json, startStub } from "./support/Stub.ts"
+import { closedUrl, json, startStub } from "./support/Stub.ts"
 import { clientOf, failureOf } from "./support/TestClient.ts"
 
 beforeEach(() => {
@@ -14,12 +14,6 @@ afterEach(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
-
-/** A URL without a listener. */
-const closedUrl = async (): Promise<string> => {
-  await using stub = await startStub(() => {})
-  return stub.url
-}
 
 /** The first frame of a stack. */
 const topLine = (error: Error): string => error.stack?.split("\n").find((line) => /^\s+at /.test(line)) ?? ""
