@@ -95,7 +95,9 @@ export const CreateCharge = Schema.Struct({
   }),
   description: nullable(text(0, 140)),
   reference: nullable(text(0, 255)),
-  expires_in: nullable(Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }))).annotateKey({
+  expires_in: nullable(
+    Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }, { expected: "60 to 604800 seconds" }))
+  ).annotateKey({
     description: "Seconds until the charge stops accepting payment; the account's default when absent."
   }),
   webhook_url: nullable(WebhookUrl),
