@@ -255,6 +255,114 @@ FROM
   ) t ON true
 ORDER BY t.transaction_id::xid8, t.id;
 
+-- ledger/ChainCheck.ts closesSince
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date
+ORDER BY day;
+
+-- ledger/Closes.ts areOpen
+SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
+
+-- ledger/Closes.ts findDue
+SELECT owner_id, open_day::text AS open_day
+FROM ledger_accounts
+WHERE open_day IS NOT NULL AND open_day <= $1::text::date AND (open_day, owner_id) > ($2::text::date, $3::uuid)
+ORDER BY open_day, owner_id
+LIMIT 200;
+
+-- ledger/Closes.ts findDueConnections
+SELECT c.id
+FROM
+  acquirer_connections c
+  LEFT JOIN LATERAL (
+    SELECT day
+    FROM closes
+    WHERE owner_id = c.id AND book = 'bank'
+    ORDER BY owner_id, book, day DESC
+    LIMIT 1
+  ) last ON true
+WHERE
+  EXISTS (
+    SELECT
+    FROM ledger_transfers t
+    WHERE
+      t.connection_id IS NOT NULL
+      AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+      AND (t.connection_id, t.day) <= (c.id, $1::text::date)
+  );
+
+-- ledger/Closes.ts findLast
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
+ORDER BY owner_id DESC, book DESC, day DESC
+LIMIT 1;
+
+-- ledger/Closes.ts insertClose
+INSERT INTO
+  closes (
+    id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+    hash, closed_at
+  )
+SELECT
+  id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash, hash,
+  closed_at
+FROM
+  (
+    SELECT
+      id, owner_id, book, day::date AS day, opening, credits, debits, fees, closing, lines, last_position,
+      balances::jsonb AS balances, lines_hash, previous_hash, hash, closed_at
+    FROM
+      unnest(
+        $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+        $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[]
+      ) AS t (
+        id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+        hash, closed_at
+      )
+  ) AS c
+ON CONFLICT (owner_id, book, day) DO NOTHING
+RETURNING id;
+
+-- ledger/Closes.ts lastEndedDay
+SELECT
+  (
+    (
+      (to_timestamp($1::double precision / 1000) - interval '10 minutes') AT TIME ZONE(SELECT timezone FROM installation_settings)
+    )::date - 1
+  )::text AS through;
+
+-- ledger/Closes.ts raiseDays
+WITH
+  locked AS MATERIALIZED (
+    SELECT owner_id, kind
+    FROM ledger_accounts
+    WHERE owner_id = ANY ($1::uuid[]) AND kind IN ('available', 'unallocated')
+    ORDER BY owner_id
+    FOR NO KEY UPDATE SKIP LOCKED
+  )
+UPDATE ledger_accounts l
+SET day = greatest(l.day, $2::text::date + 1)
+FROM locked
+WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
+RETURNING l.owner_id;
+
+-- ledger/Closes.ts reopen
+UPDATE ledger_accounts l
+SET
+  open_day = CASE
+    WHEN l.position > coalesce(
+      (SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger' ORDER BY owner_id, book, day DESC LIMIT 1),
+      0
+    ) THEN $2::text::date + 1
+  END
+WHERE l.owner_id = $1::uuid AND l.open_day IS NOT NULL;
+
 -- ledger/Ledger.ts lockAllWith
 SELECT l.owner_id AS id
 FROM ledger_accounts l
@@ -278,51 +386,12 @@ SELECT a.owner_id, a.balance AS available, p.balance AS pending
 FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
 WHERE a.owner_id = ANY ($1::uuid[]) AND a.kind = 'available';
 
--- ledger/LedgerVerification.ts advance
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE SKIP LOCKED),
-  slice AS MATERIALIZED (
-    SELECT t.*
-    FROM
-      position p
-      CROSS JOIN LATERAL (
-        SELECT id, account_id, debit, credit, amount
-        FROM ledger_transfers
-        WHERE id > p.through_id AND id < $1::uuid
-        ORDER BY id
-        LIMIT 50000
-      ) t
-  ),
-  added AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT *
-    FROM
-      (
-        SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-        FROM
-          slice t
-          CROSS JOIN LATERAL (
-            VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-          ) AS e (owner_id, kind, amount)
-        GROUP BY 1, 2
-      ) s
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = c.balance + excluded.balance
-  ),
-  moved AS (
-    UPDATE ledger_checkpoint_position
-    SET through_id = (SELECT id FROM slice ORDER BY id DESC LIMIT 1)
-    WHERE EXISTS (SELECT 1 FROM slice)
-  )
-SELECT count(*) AS count
-FROM slice;
-
 -- ledger/LedgerVerification.ts fromTransfersOf
 WITH
   computed AS (
     SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
     FROM
-      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o) t
+      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o AND t.position > 0) t
       CROSS JOIN LATERAL (
         VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
       ) AS e (owner_id, kind, amount)
@@ -335,43 +404,6 @@ FROM
   (SELECT * FROM ledger_accounts WHERE owner_id = ANY ($1::uuid[])) k
   FULL JOIN computed c ON c.owner_id = k.owner_id
   AND c.kind = k.kind
-ORDER BY 1, 2;
-
--- ledger/LedgerVerification.ts replaceCheckpoints
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
-  replaced AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT owner_id, kind, sum(balance)::bigint
-    FROM
-      (
-        (
-          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-          FROM
-            (
-              SELECT t.*
-              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-              WHERE t.id <= (SELECT through_id FROM position)
-            ) t
-            CROSS JOIN LATERAL (
-              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-            ) AS e (owner_id, kind, amount)
-          GROUP BY 1, 2
-        )
-        UNION ALL
-        SELECT owner_id, kind, 0
-        FROM ledger_checkpoints
-        WHERE owner_id = ANY ($1::uuid[])
-      ) s
-    WHERE owner_id = ANY ($1::uuid[])
-    GROUP BY 1, 2
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = excluded.balance
-    RETURNING owner_id, kind, balance
-  )
-SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
-FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
-WHERE coalesce(before.balance, 0) <> r.balance
 ORDER BY 1, 2;
 
 -- ledger/LineDetails.ts listed

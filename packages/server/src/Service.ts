@@ -63,10 +63,12 @@ import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
+import { ChainCheck } from "./ledger/ChainCheck.ts"
+import * as Closes from "./ledger/Closes.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
-import * as LedgerVerification from "./ledger/LedgerVerification.ts"
+import { LedgerVerification } from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -144,8 +146,11 @@ export const stores = Layer.mergeAll(
   ExceptionStore.layer,
   LedgerReports.layer,
   LineDetails.layer,
-  Lines.layer,
-  LedgerVerification.LedgerVerification.layer,
+  LedgerVerification.layer.pipe(
+    Layer.provide(ChainCheck.layer),
+    Layer.provideMerge(Closes.Closes.layer),
+    Layer.provideMerge(Lines.layer)
+  ),
   StatusCounts.StatusCounts.layer,
   Releases.layer,
   DeliveryQueue.layer,
@@ -271,7 +276,7 @@ const inwardLoops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
-  LedgerVerification.loop,
+  Closes.loop,
   StatusCounts.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,

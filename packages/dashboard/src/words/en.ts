@@ -141,6 +141,7 @@ export const en = {
     bankAccount: "Bank account",
     completed_at: "Completed",
     copyAndPaste: "Copy and paste",
+    day: "Day",
     created: "Created",
     deadline: "Defense until",
     description: "Description",
@@ -234,7 +235,7 @@ export const en = {
   verified: {
     differences: "entries",
     states: "states",
-    checkpoints: "checkpoint replaced"
+    closes: "closed day changed"
   },
   timeline: {
     delivered: "delivered to",

@@ -139,6 +139,7 @@ export const pt: Words = {
     bankAccount: "Conta bancária",
     completed_at: "Concluído",
     copyAndPaste: "Pix Copia e Cola",
+    day: "Dia",
     created: "Criação",
     deadline: "Defesa até",
     description: "Descrição",
@@ -231,7 +232,7 @@ export const pt: Words = {
   verified: {
     differences: "lançamentos",
     states: "estados",
-    checkpoints: "ponto de controle trocado"
+    closes: "dia fechado alterado"
   },
   timeline: {
     delivered: "entregue a",

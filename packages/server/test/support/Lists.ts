@@ -204,6 +204,18 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       scope: [`connection_id = '${SIMULATOR_CONNECTION}'`],
       values: lineFilters
     },
+    "/operator/v1/accounts/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/accounts/${accountId}/closes`,
+      scope: [`owner_id = '${accountId}'`],
+      values: {}
+    },
+    "/operator/v1/connections/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/closes`,
+      scope: [`owner_id = '${SIMULATOR_CONNECTION}'`],
+      values: {}
+    },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }

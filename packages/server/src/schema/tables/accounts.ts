@@ -171,30 +171,43 @@ export const accountTables = [
     CHECK (debit <> credit)
   )`,
   `CREATE INDEX ledger_transfers_of_resource ON ledger_transfers (resource_id)`,
-  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id)`,
-  `CREATE UNIQUE INDEX ledger_transfers_of_day ON ledger_transfers (account_id, day, position)`,
+  // Conditions that always hold, and that one of the two has, so that the planner has no choice between them.
+  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id) WHERE amount > 0`,
+  `CREATE UNIQUE INDEX ledger_transfers_of_day ON ledger_transfers (account_id, day, position) WHERE position > 0`,
   `CREATE INDEX ledger_transfers_at_bank ON ledger_transfers (connection_id, day, id) WHERE connection_id IS NOT NULL`,
   `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      RAISE EXCEPTION 'ledger transfers cannot be changed or deleted';
+      RAISE EXCEPTION '% cannot be changed or deleted', replace(TG_TABLE_NAME, '_', ' ');
     END
   $$`,
   `CREATE TRIGGER ledger_transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
 
-  `-- The sum of the transfers of each ledger account up to a position, so that a verification reads the later ones only.
-  CREATE TABLE ledger_checkpoints (
-    owner_id uuid NOT NULL,
-    kind text NOT NULL,
-    balance bigint NOT NULL, -- cents
-    PRIMARY KEY (owner_id, kind)
+  `-- Closed days of an account, or of a connection: the sums of its lines, chained by hashes. A day without lines has no row.
+  -- Rows are inserted, never changed.
+  CREATE TABLE closes (
+    id uuid PRIMARY KEY,
+    owner_id uuid NOT NULL, -- an account, or a connection
+    book text NOT NULL ${oneOf("book", ["ledger", "bank"])}, -- the transfers of the owner, or what a connection's bank moves
+    day date NOT NULL,
+    opening bigint NOT NULL, -- cents in available, or that the bank has moved in
+    credits bigint NOT NULL, -- cents
+    debits bigint NOT NULL, -- cents
+    fees bigint NOT NULL, -- cents of the debits, less those of the credits
+    closing bigint NOT NULL, -- opening + credits - debits
+    lines bigint NOT NULL, -- transfers of the day
+    last_position bigint NOT NULL, -- of its last transfer; of a bank book, transfers so far
+    balances jsonb NOT NULL, -- of each ledger account at the end of the day, in cents
+    lines_hash text NOT NULL, -- SHA-256 of the day's transfers
+    previous_hash text, -- of the close before it; null: it is the first
+    hash text NOT NULL, -- SHA-256 of this row and previous_hash
+    closed_at timestamptz NOT NULL,
+    UNIQUE (owner_id, book, day)
   )`,
-  `-- Which transfers the checkpoints have. One row.
-  CREATE TABLE ledger_checkpoint_position (
-    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-    through_id uuid NOT NULL
-  )`,
-  `INSERT INTO ledger_checkpoint_position (through_id) VALUES ('00000000-0000-0000-0000-000000000000')`,
+  `CREATE INDEX closes_of_owner ON closes (owner_id, book, id)`,
+  `CREATE INDEX closes_of_day ON closes (day)`,
+  `CREATE TRIGGER closes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON closes
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
 
   `-- Money of paid charges that becomes available later.
   CREATE TABLE releases (
