@@ -50,7 +50,8 @@ export const makeBankInstitutions = (options: {
     )
     const sweptUntilMs = row?.swept_until?.getTime() ?? 0
     const hasReturns = !isLate || (row?.returns_open === 0n && (row.returns_at?.getTime() ?? 0) > restedAtMs)
-    if (sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
+    const isDone = double.provider.nextDueAtMs() === undefined
+    if (isDone && sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
     else sweeps = new Set()
     return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
   }
@@ -289,10 +290,11 @@ export const makeBankInstitutions = (options: {
           connectionId: connectionOf(pix.key).id,
           facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? [])
         })),
-        payouts: allPayouts().map(({ cents, payerInfo = "", status }) => ({
+        payouts: allPayouts().map(({ cents, id, payerInfo = "", returned, status }) => ({
           operation: payerInfo,
           cents,
-          outcome: OUTCOMES[status]
+          ends: status === "EM_PROCESSAMENTO" ? [] : (bank.changed.get(id) ?? [OUTCOMES[status]]),
+          sentBack: returned.map((each) => each.cents)
         })),
         unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
         balanceCents: double.provider.balanceCents()
@@ -324,7 +326,7 @@ const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): R
   ]
 }
 
-const OUTCOMES = { EM_PROCESSAMENTO: "processing", REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
+const OUTCOMES = { REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
 
 /** A charge that nothing has paid, by the state of its cob. */
 const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {

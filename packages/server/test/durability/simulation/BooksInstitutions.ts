@@ -224,7 +224,8 @@ export const makeBooksInstitutions = (options: {
     const payouts = [...books.sent.values()].map(({ order, outcome }) => ({
       operation: order.description ?? "",
       cents: order.amount,
-      outcome
+      ends: [outcome],
+      sentBack: []
     }))
     const pix = pixes
       .filter(({ state }) => state === "paid")

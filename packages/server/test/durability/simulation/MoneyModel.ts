@@ -43,7 +43,10 @@ export interface BankPayout {
   /** The name of the caller's operation, which the payer sees. */
   readonly operation: string
   readonly cents: number
-  readonly outcome: "processing" | "completed" | "failed"
+  /** What the bank said, one after the other; the last one is so. None while it is in process. */
+  readonly ends: ReadonlyArray<"completed" | "failed">
+  /** Cents of each part that the payee's bank sent back. */
+  readonly sentBack: ReadonlyArray<number>
 }
 
 /** Where the money of a Pix is. */
@@ -98,7 +101,7 @@ export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fac
 export const moneyOfPayout = (
   cents: number,
   { feeBasisPoints, feeFixed }: { readonly feeBasisPoints: number; readonly feeFixed: number },
-  outcome: "pending" | "canceled" | BankPayout["outcome"]
+  outcome: "pending" | "canceled" | "processing" | "completed" | "failed"
 ): Readonly<Record<string, number>> => {
   const fee = feeFixed + Math.floor((cents * feeBasisPoints + 5000) / 10_000)
   switch (outcome) {
@@ -114,7 +117,7 @@ export const moneyOfPayout = (
 
 /** What payouts have taken from the bank's balance. */
 export const sentCents = (payouts: ReadonlyArray<BankPayout>): number =>
-  payouts.reduce((sum, { cents, outcome }) => (outcome === "failed" ? sum : sum + cents), 0)
+  payouts.reduce((sum, { cents, ends }) => (ends.at(-1) === "failed" ? sum : sum + cents), 0)
 
 const returnedBy = (fact: Fact): number =>
   fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "lost" ? fact.cents : 0
