@@ -60,7 +60,8 @@ export const serverFolders = [
   ["main.ts", "the service as a process"],
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"],
-  ["reconcile.ts", "the comparison with the banks as a process"]
+  ["reconcile.ts", "the comparison with the banks as a process"],
+  ["secrets.ts", "sealing with the newest key as a process"]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])

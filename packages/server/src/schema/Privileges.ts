@@ -24,6 +24,7 @@ const all: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
 export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   effect_sql_migrations: read,
   installation: append,
+  secrets_keys: all,
   installation_settings: ["SELECT", "UPDATE"],
   accounts: update,
   applications: update,
