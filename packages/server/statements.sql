@@ -342,6 +342,36 @@ FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner
 WHERE coalesce(before.balance, 0) <> r.balance
 ORDER BY 1, 2;
 
+-- ledger/LineDetails.ts listed
+SELECT d.id, r.provider_id
+FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+WHERE d.id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT charge_id AS id, due_at
+FROM releases
+WHERE charge_id = ANY ($1::uuid[]) AND released_at IS NULL;
+
+-- ledger/LineDetails.ts listed
+SELECT id, charge_id, end_to_end_id, external_id, txid, payer
+FROM acquirer_exceptions
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, provider_id
+FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts pruned
+SELECT id, method, reference, end_to_end_id, customer_name, customer_document
+FROM charges
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
+-- ledger/LineDetails.ts pruned
+SELECT id, reference, end_to_end_id, recipient_name, recipient_document
+FROM payouts
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
 -- ledger/Releases.ts lockDue
 SELECT d.*
 FROM
@@ -359,7 +389,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($10::uuid[], $11::text[], $12::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($13::uuid[], $14::text[], $15::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -379,35 +409,80 @@ WITH
     WHERE charge_id = ANY ($1::uuid[]) AND (r.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING charge_id AS id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::bigint[],
+            $11::text[], $12::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT count(*)
 FROM changed;
@@ -968,13 +1043,15 @@ WITH
   ),
   added_volumes AS (
     SELECT
-      (paid_at AT TIME ZONE 'America/Sao_Paulo')::date AS date, account_id, resource, count(*) AS count,
+      (paid_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date, account_id, resource, count(*) AS count,
       sum(amount)::bigint AS amount
     FROM moved
     WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT (m.created_at AT TIME ZONE 'America/Sao_Paulo')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
+    SELECT
+      (m.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, p.account_id, m.resource, count(*),
+      sum(p.amount)::bigint
     FROM moved m JOIN payouts p ON p.id = m.resource_id
     WHERE m.resource = 'payout' AND m.status = 'completed'
     GROUP BY 1, 2, 3
@@ -1496,35 +1573,80 @@ WHERE charge_id = $1::uuid;
 -- payments/charges/ChargeMoney.ts postTransfers
 WITH
   changed AS (SELECT $1::uuid AS id),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::bigint[],
+            $11::text[], $12::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -1539,7 +1661,7 @@ GROUP BY ends.kind;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($38::uuid[], $39::text[], $40::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1672,37 +1794,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::uuid[], $34::uuid[], $35::bigint[],
+            $36::text[], $37::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1711,14 +1876,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($45::uuid[], $46::uuid[], $47::text[], $48::text[], $49::uuid[], $50::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($51::text[], $52::uuid[], $53::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1727,7 +1892,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1741,7 +1906,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($38::uuid[], $39::text[], $40::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1874,37 +2039,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::uuid[], $34::uuid[], $35::bigint[],
+            $36::text[], $37::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1913,14 +2121,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($45::uuid[], $46::uuid[], $47::text[], $48::text[], $49::uuid[], $50::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($51::text[], $52::uuid[], $53::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1929,7 +2137,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -2574,37 +2782,80 @@ WITH
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::uuid[], $33::uuid[], $34::bigint[],
+            $35::text[], $36::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -3232,7 +3483,7 @@ WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3304,37 +3555,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3346,7 +3640,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3418,37 +3712,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3460,7 +3797,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3532,37 +3869,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3571,14 +3951,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3591,7 +3971,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3663,37 +4043,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3702,14 +4125,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3730,7 +4153,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3777,7 +4200,7 @@ WITH
             a.approval_limit IS NULL
             OR p.amount <= a.approval_limit
             OR (
-              $34::boolean
+              $37::boolean
               OR NOT EXISTS (
                 SELECT
                 FROM installation_settings
@@ -3799,7 +4222,7 @@ WITH
                 SELECT
                 FROM approvals a
                 WHERE
-                  a.id = $33::uuid
+                  a.id = $36::uuid
                   AND a.action = 'payout.release'
                   AND a.status = 'approved'
                   AND a.used_at IS NULL
@@ -3842,37 +4265,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::uuid[], $29::uuid[], $30::bigint[],
+            $31::text[], $32::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3922,7 +4388,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3965,7 +4431,7 @@ WITH
       AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
       AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
       AND (
-        $52::boolean
+        $55::boolean
         OR NOT EXISTS (
           SELECT
           FROM installation_settings
@@ -3987,7 +4453,7 @@ WITH
           SELECT
           FROM approvals a
           WHERE
-            a.id = $51::uuid
+            a.id = $54::uuid
             AND a.action = 'payout.create'
             AND a.status = 'approved'
             AND a.used_at IS NULL
@@ -4053,37 +4519,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4095,7 +4604,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4196,37 +4705,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4238,7 +4790,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4339,37 +4891,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4911,7 +5506,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6575,7 +7170,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6691,7 +7286,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes

@@ -11,6 +11,7 @@ import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { BankStatementsGroup } from "./operator/BankStatements.ts"
+import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -88,6 +89,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(AuditGroup)
   .add(TimelinesGroup)
   .add(LedgerGroup)
+  .add(AccountBooksGroup)
+  .add(ConnectionBooksGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)

@@ -110,6 +110,8 @@ const operatorContract = {
   requests: ["GET /requests list"],
   audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
   timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
+  accountBooks: ["GET /accounts/{id}/transactions transactions"],
+  connectionBooks: ["GET /connections/{id}/transactions transactions"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],

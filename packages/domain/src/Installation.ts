@@ -5,5 +5,5 @@ import * as Schema from "effect/Schema"
 export const FourEyes = Schema.Literals(["auto", "on", "off"])
 export type FourEyes = typeof FourEyes.Type
 
-/** The time zone whose days figures, statements and closes have. */
-export const TIMEZONE = "America/Sao_Paulo"
+/** The time zone whose days figures, statements and closes have, until an admin sets another one. */
+export const DEFAULT_TIMEZONE = "America/Sao_Paulo"

@@ -64,6 +64,8 @@ import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
+import { LineDetails } from "./ledger/LineDetails.ts"
+import { Lines } from "./ledger/Lines.ts"
 import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
@@ -141,6 +143,8 @@ export const stores = Layer.mergeAll(
   EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
+  LineDetails.layer,
+  Lines.layer,
   LedgerVerification.LedgerVerification.layer,
   StatusCounts.StatusCounts.layer,
   Releases.layer,

@@ -183,9 +183,10 @@ const advanced = LedgerVerification.use(({ advance }) =>
 const addOldPayments = Effect.fnUntraced(function* (accountId: string, count: number, ageMs = 3 * CHECKPOINT_AGE_MS) {
   const sql = yield* SqlClient
   const time = (yield* lowestIdBefore(ageMs)).slice(0, 13)
-  yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+  yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day)
     SELECT (${time}::text || '-7' || lpad(to_hex(n % 4096), 3, '0') || substr(gen_random_uuid()::text, 19))::uuid,
-      ${accountId}::uuid, 'acquirer', 'available', 100, gen_random_uuid(), 'charge.paid', now()
+      ${accountId}::uuid, 'acquirer', 'available', 100, gen_random_uuid(), 'charge.paid', now(),
+      (SELECT count(*) FROM ledger_transfers WHERE account_id = ${accountId}::uuid) + n, now()
     FROM generate_series(1, ${count}::integer) n`
   yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN 1 ELSE -1 END * ${count * 100}::bigint
     WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'acquirer')`

@@ -43,6 +43,16 @@ const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
   ) THEN 'canceled' ELSE status END`
 
+/** Lines of the books. Plans do not depend on the values. */
+const lineFilters = {
+  type: ["charge", "adjustment"],
+  from: ["2020-01-01"],
+  to: ["2100-01-01"],
+  amount_min: ["1"],
+  amount_max: ["1"],
+  reveal: []
+}
+
 const isFailing = `active AND disabled_at IS NULL AND EXISTS (
     SELECT 1 FROM webhook_endpoint_health h WHERE h.endpoint_id = id AND h.consecutive_failures > 0
   )`
@@ -150,6 +160,18 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
+    "/operator/v1/accounts/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/accounts/${accountId}/transactions`,
+      scope: [own],
+      values: { ...lineFilters, balance: [] }
+    },
+    "/operator/v1/connections/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/transactions`,
+      scope: [`connection_id = '${SIMULATOR_CONNECTION}'`],
+      values: lineFilters
+    },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }
@@ -176,6 +198,9 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
   if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  if (filter === "type") return `reason = '${value === "charge" ? "charge.paid" : value}'`
+  if (filter === "from" || filter === "amount_min") return `${filter === "from" ? "day" : "amount"} >= '${value}'`
+  if (filter === "to" || filter === "amount_max") return `${filter === "to" ? "day" : "amount"} <= '${value}'`
   if (filter === "failing") return value === "true" ? isFailing : "true"
   return `${filter} = '${value}'`
 }

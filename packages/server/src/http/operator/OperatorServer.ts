@@ -46,6 +46,7 @@ import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
+import { accountBooksHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
@@ -113,6 +114,8 @@ export const layer = Layer.effectDiscard(
       audit: yield* auditHandlers,
       timelines: yield* timelineHandlers,
       ledger: yield* ledgerHandlers,
+      accountBooks: yield* accountBooksHandlers,
+      connectionBooks: yield* connectionBooksHandlers,
       stats: yield* statsHandlers,
       waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,

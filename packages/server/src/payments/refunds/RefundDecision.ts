@@ -235,6 +235,7 @@ const completed = (
   const step: ChargeStep = {
     report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
     reason: "charge.refunded",
+    sourceId: order.id,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
   }
   return {
@@ -274,6 +275,7 @@ const failed = (
   const pending = Math.min(order.pending, rest)
   const given: ChargeStep = {
     reason: "charge.refund_failed",
+    sourceId: order.id,
     movements: [
       { debit: "returns_in_transit", credit: "blocked", amount: blocked },
       { debit: "returns_in_transit", credit: "pending", amount: pending },
@@ -283,6 +285,7 @@ const failed = (
   if (lost === 0) return { ...applied(locked, [given]), refunds: [ended], orderEnd: "refused" }
   const taken: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: losses[0]?.disputeId,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
   }
   // One MED is one return, which the provider may report later.
@@ -308,6 +311,7 @@ const matched = (
   const less = Math.max(0, taken.amount - amount)
   const step: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: taken.id,
     movements: [
       ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
       { debit: "acquirer", credit: "available", amount: less }
@@ -340,21 +344,23 @@ const returned = (
   const parts = isMed ? splitLoss(given, funds, sumOf(others)) : { ...splitReturn(given, funds), released: 0 }
   const isEmpty = leftOf(funds) === given
   const isFinal = isEmpty || ended !== undefined || (isMed && as === "charged_back")
+  const made = { amount: given, pending: parts.pending, isMed, disputeId: ended?.id, providerId: externalId, atMs }
+  const refund = providerRefund(charge, ids.next(), made)
   const step: ChargeStep = {
     // BAL-10: `refunded` once nothing is left.
     report: isFinal ? allowedReport(charge, isEmpty ? as : "charged_back") : undefined,
     reason: `charge.${as}`,
+    sourceId: refund.id,
     movements: [
       ...movementsFrom(parts, "acquirer"),
       // The MED is over: it contests nothing any more.
       { debit: "blocked", credit: "available", amount: ended === undefined ? 0 : parts.released }
     ]
   }
-  const made = { amount: given, pending: parts.pending, isMed, disputeId: ended?.id, providerId: externalId, atMs }
   return {
     ...applied(locked, [step]),
     unmatched: amount === undefined ? 0 : wanted - given,
-    refunds: [providerRefund(charge, ids.next(), made)],
+    refunds: [refund],
     loses: isEmpty ? "all" : ended && { disputeId: ended.id },
     // Disputes are of Pix only: other returns emit the charge's event alone.
     arrivedLost: isMed && ended === undefined && charge.method === "pix" ? given : 0

@@ -116,7 +116,7 @@ export class Refunds extends Context.Service<
             leaseMs
           )
           yield* store.put(orderedRefund(charge, order, description, ids.next().epochMs))
-          yield* money.move(locked, step)
+          yield* money.move(locked, { ...step, sourceId: order.id })
           return order
         }),
 

@@ -123,8 +123,12 @@ export const accountTables = [
     owner_id uuid NOT NULL, -- an account; of unallocated money, a connection
     kind text NOT NULL ${oneOf("kind", ledgerKinds)},
     balance bigint NOT NULL DEFAULT 0, -- cents
+    position bigint NOT NULL DEFAULT 0, -- transfers of the owner so far; on its available, or unallocated, only
+    day date, -- the next transfer's day is not before it; null: the owner has none
+    open_day date, -- the first day with transfers that is not closed
     PRIMARY KEY (owner_id, kind)
   )`,
+  `CREATE INDEX ledger_accounts_open ON ledger_accounts (open_day, owner_id) WHERE open_day IS NOT NULL`,
   `INSERT INTO ledger_accounts (owner_id, kind)
     VALUES ('${SIMULATOR_CONNECTION}', 'unallocated'), ('${SIMULATOR_CONNECTION}', 'acquirer')`,
 
@@ -132,16 +136,25 @@ export const accountTables = [
   CREATE TABLE ledger_transfers (
     id uuid PRIMARY KEY,
     account_id uuid NOT NULL, -- the owner of both ledger accounts
+    resource_id uuid NOT NULL, -- the charge, payout, exception or adjustment that explains it
+    connection_id uuid, -- of a movement at the bank: the connection of the bank account
+    position bigint NOT NULL, -- 1, 2, 3 of the owner, under the lock of its balances
+    amount bigint NOT NULL CHECK (amount > 0), -- cents
+    created_at timestamptz NOT NULL,
+    debit_after bigint, -- the balance of the debit after it; null: neither available, pending nor blocked
+    credit_after bigint, -- likewise of the credit
+    fee bigint, -- cents of the amount that are a fee; null: none
+    source_id uuid, -- the refund or dispute of the resource that it is of; null: the resource itself
+    day date NOT NULL, -- in the installation's time zone; never before that of the position before
     debit text NOT NULL ${oneOf("debit", ledgerKinds)},
     credit text NOT NULL ${oneOf("credit", ledgerKinds)},
-    amount bigint NOT NULL CHECK (amount > 0), -- cents
-    resource_id uuid NOT NULL, -- the charge, payout, refund, dispute or exception that explains it
     reason text NOT NULL,
-    created_at timestamptz NOT NULL,
     CHECK (debit <> credit)
   )`,
   `CREATE INDEX ledger_transfers_of_resource ON ledger_transfers (resource_id)`,
   `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id)`,
+  `CREATE UNIQUE INDEX ledger_transfers_of_day ON ledger_transfers (account_id, day, position)`,
+  `CREATE INDEX ledger_transfers_at_bank ON ledger_transfers (connection_id, day, id) WHERE connection_id IS NOT NULL`,
   `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       RAISE EXCEPTION 'ledger transfers cannot be changed or deleted';

@@ -29,7 +29,8 @@ import { eventually } from "../../support/Receiver.ts"
 import { type TestCaller, TestService } from "../../support/TestService.ts"
 
 /** A statement of a list, and not what goes before it, such as finding the caller. */
-const isOfList = ({ text }: Sent) => /\.id DESC LIMIT \$\d+::integer$|named AS MATERIALIZED|AS newest LIMIT/.test(text)
+const isOfList = ({ text }: Sent) =>
+  /\.id DESC LIMIT \$\d+::integer$|named AS MATERIALIZED|AS newest LIMIT|WITH examined AS/.test(text)
 
 const fixture = join(import.meta.dirname, "../../fixtures/plans.json")
 const isWriting = process.env["WRITE_PLANS"] === "1"

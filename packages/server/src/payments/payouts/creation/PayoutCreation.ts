@@ -119,6 +119,7 @@ export const creationOf = ({ events, payout }: Granted, ids: Ids["Service"]): Pa
     credit: "payouts_in_transit",
     amount: payout.amount + payout.fee,
     resourceId: payout.id,
+    fee: payout.fee,
     reason: "payout.created"
   })
 })
