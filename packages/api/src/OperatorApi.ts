@@ -26,6 +26,7 @@ import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
 import { ReceiptsGroup } from "./operator/Receipts.ts"
+import { ReconciliationsGroup } from "./operator/Reconciliations.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
@@ -78,6 +79,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(ExceptionsGroup)
   .add(ExceptionActionsGroup)
   .add(BankStatementsGroup)
+  .add(ReconciliationsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)

@@ -42,7 +42,10 @@ export const bankStatementHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const page = pageFrom(query)
         const { connection_id: id } = query
-        const bankAccount = id === undefined ? undefined : yield* Effect.orElseSucceed(store.accountOf(id), () => id)
+        const bankAccount =
+          id === undefined
+            ? undefined
+            : yield* Effect.catchTag(store.accountOf(id), "NotFoundError", () => Effect.succeed(id))
         return listAnswer(yield* store.list(bankAccount, page), toBankStatement, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
