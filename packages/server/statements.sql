@@ -436,6 +436,47 @@ SELECT id, reference, end_to_end_id, recipient_name, recipient_document
 FROM payouts
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
+-- ledger/Lines.ts findAtBank
+SELECT
+  id, account_id, connection_id, resource_id, source_id, position, amount, fee, created_at, debit, credit, debit_after,
+  credit_after, day::text AS day, reason,
+  CASE
+    WHEN debit = 'blocked'
+    AND credit = 'available' THEN 'dispute_release'
+    WHEN debit = 'payouts_in_transit'
+    AND credit = 'fees' THEN 'payout_fee'
+    ELSE CASE reason
+      WHEN 'charge.paid' THEN 'charge'
+      WHEN 'charge.released' THEN 'release'
+      WHEN 'charge.refund_ordered' THEN 'charge_refund'
+      WHEN 'charge.refunded' THEN 'charge_refund'
+      WHEN 'charge.refund_failed' THEN 'charge_refund_return'
+      WHEN 'charge.infraction' THEN 'dispute_hold'
+      WHEN 'charge.dispute_won' THEN 'dispute_release'
+      WHEN 'charge.charged_back' THEN 'dispute_loss'
+      WHEN 'payout.created' THEN 'payout'
+      WHEN 'payout.completed' THEN 'payout'
+      WHEN 'payout.failed' THEN 'payout_return'
+      WHEN 'payout.canceled' THEN 'payout_return'
+      WHEN 'exception.received' THEN 'exception'
+      WHEN 'exception.accepted' THEN 'exception'
+      WHEN 'exception.matched' THEN 'exception'
+      WHEN 'exception.reversed' THEN 'exception'
+      WHEN 'exception.returned' THEN 'exception'
+      WHEN 'exception.refund_ordered' THEN 'exception'
+      WHEN 'exception.refunded' THEN 'exception'
+      WHEN 'exception.refund_failed' THEN 'exception'
+      WHEN 'exception.infraction' THEN 'dispute_hold'
+      WHEN 'exception.dispute_won' THEN 'dispute_release'
+      WHEN 'exception.charged_back' THEN 'dispute_loss'
+      WHEN 'adjustment' THEN 'adjustment'
+    END
+  END AS type
+FROM ledger_transfers
+WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
+ORDER BY id
+LIMIT 10000;
+
 -- ledger/Releases.ts lockDue
 SELECT d.*
 FROM
@@ -5818,6 +5859,110 @@ WITH
   )
 SELECT count(*)::integer AS count
 FROM inserted;
+
+-- statements/BooksOfDay.ts findResources
+SELECT charge_id AS id
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND charge_id IS NOT NULL
+UNION
+SELECT id
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT charge_id
+FROM refunds
+WHERE
+  provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT id
+FROM acquirer_exceptions
+WHERE
+  kind = 'returned_payout'
+  AND external_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+LIMIT 5000;
+
+-- statements/BooksOfDay.ts findSentBack
+SELECT id, connection_id, end_to_end_id, amount
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status = 'completed'
+UNION
+(
+  SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
+  FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+  WHERE
+    t.connection_id IS NOT NULL
+    AND t.connection_id = ANY ($1::uuid[])
+    AND t.day BETWEEN $4::text::date - 30 AND $4::text::date
+    AND t.reason = 'payout.completed'
+    AND t.credit = 'acquirer'
+    AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
+    AND p.status = 'completed'
+    AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+  LIMIT 1000
+);
+
+-- statements/BooksOfDay.ts findUnsettled
+SELECT end_to_end_id AS name, 'payout' AS object, id
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status <> 'completed'
+UNION ALL
+SELECT provider_id, 'refund', id
+FROM refunds
+WHERE
+  provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status <> 'completed';
+
+-- statements/ReconciliationStore.ts findConnections
+SELECT $1::uuid AS id
+UNION
+SELECT other.connection_id
+FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+WHERE own.connection_id = $1::uuid;
+
+-- statements/ReconciliationStore.ts insertDays
+INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+SELECT id, connection_id, day::date, 'requested', now(), now()
+FROM (SELECT id, connection_id, day FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS t (id, connection_id, day)) AS d
+ON CONFLICT (connection_id, day) DO UPDATE
+SET status = 'requested', due_at = now();
+
+-- statements/ReconciliationStore.ts insertLines
+INSERT INTO
+  reconciliation_lines (
+    id, reconciliation_id, day, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id,
+    source_object, source_id, account_id, end_to_end_id, description, suggestions
+  )
+SELECT
+  id, $1::uuid, $2::text::date, state, difference, bank_line_id, bank_day::date, bank_amount, books_day::date, books_amount,
+  transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions
+FROM
+  (
+    SELECT
+      id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
+      account_id, end_to_end_id, description, suggestions::json AS suggestions
+    FROM
+      unnest(
+        $3::uuid[], $4::text[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::uuid[],
+        $12::text[], $13::uuid[], $14::uuid[], $15::text[], $16::text[], $17::text[]
+      ) AS t (
+        id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
+        account_id, end_to_end_id, description, suggestions
+      )
+  ) AS l;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries

@@ -12,6 +12,8 @@ import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { BankStatementsGroup } from "./operator/BankStatements.ts"
+import { BankStatementsGroup } from "./operator/BankStatements.ts"
+import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -26,6 +28,7 @@ import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
 import { ReceiptsGroup } from "./operator/Receipts.ts"
+import { ReconciliationsGroup } from "./operator/Reconciliations.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
@@ -78,6 +81,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(ExceptionsGroup)
   .add(ExceptionActionsGroup)
   .add(BankStatementsGroup)
+  .add(ReconciliationsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)

@@ -102,6 +102,12 @@ const operatorContract = {
   ],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   bankStatements: ["POST /bank-statements import", "GET /bank-statements list", "GET /bank-statements/{id} retrieve"],
+  reconciliations: [
+    "POST /reconciliations request",
+    "GET /reconciliations list",
+    "GET /reconciliations/{id} retrieve",
+    "GET /reconciliations/{id}/lines lines"
+  ],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
   webhookEndpoints: ["GET /webhooks listAll", "GET /applications/{id}/webhooks list", "GET /webhooks/{id} retrieve"],

@@ -48,7 +48,13 @@ const moneyFields = new Set([
   "net",
   "approval_limit",
   "opening",
-  "closing"
+  "closing",
+  "bank",
+  "books",
+  "bank_total",
+  "books_total",
+  "difference",
+  "unexplained"
 ])
 
 const styles: Readonly<Record<string, (text: string) => string>> = {

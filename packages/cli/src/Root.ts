@@ -10,6 +10,7 @@ import { loginCommands } from "./Login.ts"
 import { JsonFlag } from "./Output.ts"
 import { ProfileFlag } from "./Profile.ts"
 import { importCommand } from "./StatementsImport.ts"
+import { reconcileCommand } from "./Reconcile.ts"
 import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
 
 /** Commands of a resource that are no operations. */
@@ -37,7 +38,7 @@ export const root = Command.make("pix").pipe(
   ]),
   Command.withSubcommands([
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
-    { group: "Money", commands: [balanceCommand] },
+    { group: "Money", commands: [balanceCommand, reconcileCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
     { group: "This machine", commands: [...loginCommands, completionsCommand(() => tree)] }
   ]),

@@ -92,6 +92,9 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import * as BankReconciliation from "./statements/BankReconciliation.ts"
+import { BooksOfDay } from "./statements/BooksOfDay.ts"
+import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
 import { BankStatementStore } from "./statements/BankStatementStore.ts"
 import { Receipts } from "./receipts/Receipts.ts"
 import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
@@ -136,7 +139,7 @@ export const stores = Layer.mergeAll(
   OrderStore.layer,
   RefundStore.layer,
   Receipts.layer,
-  BankStatementStore.layer,
+  BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationStore.layer)),
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,
@@ -244,7 +247,13 @@ export const reconciler = Reconciliation.layer.pipe(
   Layer.provideMerge(storesLayer)
 )
 
-const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
+/** What compares banks' statements with the books. */
+export const comparison = BankReconciliation.BankReconciliation.layer.pipe(
+  Layer.provide(BooksOfDay.layer),
+  Layer.provideMerge(inbound)
+)
+
+const services = Layer.mergeAll(SimulatorNotifications.layer, comparison, Connections.layer).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
@@ -271,6 +280,7 @@ const outwardLoops = Layer.mergeAll(
 /** The background loops of what is in the database alone. */
 const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
+  BankReconciliation.metricsLoop,
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),
@@ -316,7 +326,14 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
+      onceOutward(
+        Layer.mergeAll(
+          simulatorLoop,
+          Sweep.loop,
+          BankReconciliation.loop,
+          outwardLoops.pipe(Layer.provide(WebhookSender.layer))
+        )
+      )
     )
   ),
   Layer.provideMerge(services)

@@ -69,6 +69,8 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   unreadable_entries: all,
   bank_statements: update,
   bank_statement_lines: append,
+  reconciliations: update,
+  reconciliation_lines: all,
   refunds: update,
   dispute_files: append,
   approvals: update,

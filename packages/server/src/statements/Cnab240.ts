@@ -11,13 +11,14 @@ import {
   dayOf,
   endToEndIdIn,
   isBalance,
+  LINES_OF_A_TURN,
   type Statement,
   type StatementLine,
   type UnreadLine
 } from "./StatementParts.ts"
 
 /** The statement, or why the file is none. */
-export const readCnab240 = (text: string): Statement | string => {
+export function* readCnab240(text: string): Generator<void, Statement | string> {
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
   const problems: Array<string> = []
@@ -30,6 +31,7 @@ export const readCnab240 = (text: string): Statement | string => {
     const record = raw.replaceAll("\u001a", "")
     if (record.trim() === "") continue
     const line = index + 1
+    if (line % LINES_OF_A_TURN === 0) yield
     const name = (reason: string) => unread.push({ line, reason, text: cleaned(record) })
     if (record.length > COLUMNS && record.slice(COLUMNS).trim() !== "") {
       name(`it has ${record.length} columns instead of ${COLUMNS}`)

@@ -11,21 +11,23 @@ import {
   dayOf,
   endToEndIdIn,
   isBalance,
+  LINES_OF_A_TURN,
   type Statement,
   type StatementLine,
   type UnreadLine
 } from "./StatementParts.ts"
 
 /** The statement, or why the file is none. */
-export const readOfx = (text: string): Statement | string => {
-  const { accounts, balance, currencies, hasCard, range, transactions } = elementsOf(text)
+export function* readOfx(text: string): Generator<void, Statement | string> {
+  const { accounts, balance, currencies, hasCard, range, transactions } = yield* elementsOf(text)
   if (hasCard) return "it is the statement of a card"
   if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
   if (accounts.size > 1) return "it has several accounts"
   const hasSigns = transactions.some(({ fields }) => /^\s*-/.test(fields["TRNAMT"] ?? ""))
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
-  for (const transaction of transactions) {
+  for (const [index, transaction] of transactions.entries()) {
+    if (index % LINES_OF_A_TURN === 0) yield
     const read = lineOf(transaction, hasSigns)
     if ("reason" in read) unread.push(read)
     else lines.push(read)
@@ -100,7 +102,7 @@ const balanceOf = ({ BALAMT = "", DTASOF = "" }: Record<string, string | undefin
 }
 
 /** The parts of the file that matter, in one pass over its tags. */
-const elementsOf = (text: string) => {
+function* elementsOf(text: string) {
   const transactions: Array<Transaction> = []
   const accounts = new Set<string>()
   const currencies: Array<string> = []
@@ -118,7 +120,10 @@ const elementsOf = (text: string) => {
     for (; counted < match.index; counted++) if (text.charCodeAt(counted) === LINE_FEED) line++
     if (tag === "STMTTRN") {
       current = slash === "" ? { line, fields: {} } : undefined
-      if (current !== undefined) transactions.push(current)
+      if (current !== undefined) {
+        transactions.push(current)
+        if (transactions.length % LINES_OF_A_TURN === 0) yield
+      }
     } else if (tag === "BANKTRANLIST" || tag === "STMTRS") current = undefined
     else if (tag === "LEDGERBAL" || tag === "AVAILBAL") {
       current = undefined

@@ -10,6 +10,7 @@
  * Rules: OPR-273, OPR-274.
  */
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { readCnab240 } from "./Cnab240.ts"
 import { readOfx } from "./Ofx.ts"
@@ -21,10 +22,25 @@ export class UnreadableFile extends Data.TaggedError("UnreadableFile")<{ readonl
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
 export const MAX_LINES = 50_000
 
-export const readStatement = (bytes: Uint8Array): Result.Result<Statement, UnreadableFile> => {
+/** Reads a file in turns, so that a large one delays no request. */
+export const readStatement = Effect.fnUntraced(function* (bytes: Uint8Array) {
+  const turns = reading(bytes)
+  while (true) {
+    const { done, value } = turns.next()
+    if (done === true) return yield* Effect.fromResult(value)
+    yield* Effect.yieldNow
+  }
+})
+
+/** The same, a turn at each `next`. */
+export function* reading(bytes: Uint8Array): Generator<void, Result.Result<Statement, UnreadableFile>> {
   if (bytes.length > MAX_FILE_BYTES) return unreadable(`it has more than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
   const text = textOf(bytes)
-  const read = /<OFX>/i.test(text) ? readOfx(text) : /^\s*\d{3}00000/.test(text) ? readCnab240(text) : undefined
+  const read = /<OFX>/i.test(text)
+    ? yield* readOfx(text)
+    : /^\s*\d{3}00000/.test(text)
+      ? yield* readCnab240(text)
+      : undefined
   if (read === undefined) return unreadable("it is neither OFX nor CNAB 240")
   if (typeof read === "string") return unreadable(read)
   if (read.lines.length + read.unread.length > MAX_LINES) return unreadable(`it has more than ${MAX_LINES} lines`)

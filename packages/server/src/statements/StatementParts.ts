@@ -89,3 +89,6 @@ export const isBalance = (description: string): boolean => /^\s*(?:SALDO|S A L D
 
 /** An account's number without punctuation and leading zeros. */
 export const accountOf = (text: string): string | null => text.replace(/[^0-9A-Za-z]/g, "").replace(/^0+/, "") || null
+
+/** Lines that are read before others have a turn. */
+export const LINES_OF_A_TURN = 500

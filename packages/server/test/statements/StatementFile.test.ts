@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { randomFrom } from "@pix-payments/psp-double/Random"
 import { bankDay, type Dialect, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Result from "effect/Result"
-import { MAX_FILE_BYTES, MAX_LINES, readStatement } from "../../src/statements/StatementFile.ts"
+import { MAX_FILE_BYTES, MAX_LINES, reading } from "../../src/statements/StatementFile.ts"
 import { centsOf, endToEndIdIn } from "../../src/statements/StatementParts.ts"
 
 const day = (text: string) => Date.parse(`${text}T15:00:00Z`)
@@ -26,14 +26,23 @@ const of = {
   ]
 }
 
+/** Reads a file at once. */
+const resultOf = (bytes: Uint8Array) => {
+  const turns = reading(bytes)
+  while (true) {
+    const { done, value } = turns.next()
+    if (done === true) return value
+  }
+}
+
 const read = (bytes: Uint8Array) => {
-  const result = readStatement(bytes)
+  const result = resultOf(bytes)
   assert.isTrue(Result.isSuccess(result), Result.isFailure(result) ? result.failure.reason : "")
   return Result.getOrThrow(result)
 }
 
 const refusalOf = (text: string | Uint8Array) => {
-  const result = readStatement(typeof text === "string" ? Buffer.from(text) : text)
+  const result = resultOf(typeof text === "string" ? Buffer.from(text) : text)
   return Result.isFailure(result) ? result.failure.reason : "it is read"
 }
 

@@ -64,11 +64,20 @@ const operatorId = "01a1fd37-d21e-717f-8451-d23f26a87900"
 const approvalStatus = `CASE WHEN used_at IS NULL AND status <> 'rejected' AND expires_at <= now() THEN 'expired'
   ELSE status END`
 
+const listedReconciliation = "01a1fd37-d21e-717f-8451-d23f26a87901"
+
 /** The operator whose tokens are listed. */
 export const addListedOperator = Effect.flatMap(
   SqlClient,
   (sql) => sql`INSERT INTO operators (id, name, email, role, active, created_at)
     VALUES (${operatorId}::uuid, 'A', 'a@example.com', 'viewer', true, now()) ON CONFLICT DO NOTHING`
+)
+
+/** The day of a bank account whose lines are listed. */
+export const addListedReconciliation = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`INSERT INTO reconciliations (id, connection_id, day, status, created_at)
+    VALUES (${listedReconciliation}::uuid, ${SIMULATOR_CONNECTION}::uuid, '2026-11-25', 'done', now()) ON CONFLICT DO NOTHING`
 )
 
 /** All lists, as a tenant, or an operator who looks for that tenant, asks for them. */
@@ -151,6 +160,13 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       walked: { ...created, ...amounts, account_id: [accountId] }
     },
     "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations": { table: "reconciliations", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations/{id}/lines": {
+      table: "reconciliation_lines",
+      path: `/operator/v1/reconciliations/${listedReconciliation}/lines`,
+      scope: [`reconciliation_id = '${listedReconciliation}'`],
+      values: { state: ["missing_here", "owner"] }
+    },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds }

@@ -80,6 +80,15 @@ const callbacks = Metric.counter("acquirer_callbacks_total", {
  */
 export type CallbackResult = "applied" | "check" | "unknown" | "foreign" | "refused" | "shed" | "unavailable"
 
+const unmatchedLines = Metric.gauge("bank_reconciliation_unmatched_lines", {
+  description: "Lines of banks' statements or of the books that the other side lacks or has otherwise."
+})
+const unmatchedCents = Metric.gauge("bank_reconciliation_unmatched_cents", {
+  description: "The cents of these lines, without their signs."
+})
+const oldestUnmatched = Metric.gauge("bank_reconciliation_oldest_unmatched_seconds", {
+  description: "The age of the oldest of these lines: since the end of its day. 0 where there is none."
+})
 const openExceptions = Metric.gauge("acquirer_exceptions_open", {
   description: "Open exceptions: money, or claims on money, that fit no charge, by kind."
 })
@@ -125,6 +134,11 @@ export class Metrics extends Context.Service<
       name: string,
       read: { readonly connections: () => number; readonly unsent: () => number }
     ) => void
+    readonly unmatchedLines: (unmatched: {
+      readonly lines: number
+      readonly cents: number
+      readonly oldestSeconds: number
+    }) => void
     readonly exceptions: (openByKind: ReadonlyMap<string, number>, unallocated: number) => void
     /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
@@ -185,6 +199,11 @@ export class Metrics extends Context.Service<
             add(openConnections, { listener }, connections())
             add(unsentAnswers, { listener }, unsent())
           })
+        },
+        unmatchedLines: ({ cents, lines, oldestSeconds }) => {
+          unmatchedLines.updateUnsafe(lines, context)
+          unmatchedCents.updateUnsafe(cents, context)
+          oldestUnmatched.updateUnsafe(oldestSeconds, context)
         },
         exceptions: (openByKind, unallocated) => {
           for (const [kind, count] of openByKind) add(openExceptions, { kind }, count)

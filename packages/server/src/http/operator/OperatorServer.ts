@@ -50,6 +50,7 @@ import { accountBooksHandlers, connectionBooksHandlers } from "./operations/Book
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
+import { reconciliationHandlers } from "./payments/ReconciliationHandlers.ts"
 import { receiptHandlers } from "./payments/ReceiptHandlers.ts"
 import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
@@ -103,6 +104,7 @@ export const layer = Layer.effectDiscard(
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,
       bankStatements: yield* bankStatementHandlers,
+      reconciliations: yield* reconciliationHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,

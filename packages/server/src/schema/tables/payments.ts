@@ -209,6 +209,7 @@ export const paymentTables = [
   )`,
   `CREATE INDEX refunds_of_charge ON refunds (charge_id, id)`,
   `CREATE INDEX refunds_of_account ON refunds (account_id, status, id)`,
+  `CREATE INDEX refunds_of_provider_id ON refunds (provider_id) WHERE provider_id IS NOT NULL`,
   `CREATE INDEX refunds_by_status ON refunds (status, id)`,
   `CREATE INDEX refunds_completed ON refunds (completed_at) INCLUDE (account_id, amount) WHERE status = 'completed'`,
 

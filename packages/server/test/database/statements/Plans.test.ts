@@ -14,6 +14,7 @@ import { join } from "node:path"
 import { fillQueues, queueTables } from "../../support/Backlogs.ts"
 import {
   addListedOperator,
+  addListedReconciliation,
   combinationsOf,
   filtersOf,
   isScope,
@@ -110,6 +111,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       const { call, makeKey, operate } = yield* TestService
       const { explain } = yield* explainer
       yield* addListedOperator
+      yield* addListedReconciliation
       // The first list of a key has another statement than those of cached callers.
       const keysFor = Effect.fnUntraced(function* (list: ListAsked, query: Query) {
         if (!list.isPublic || query["status"] !== undefined || query["method"] !== undefined) return [tenant.key]

@@ -4,7 +4,6 @@
 import { type BankStatement, decodeImportBankStatement } from "@pix-payments/api/operator/BankStatements"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type BankStatementRow, BankStatementStore } from "../../../statements/BankStatementStore.ts"
 import { readStatement } from "../../../statements/StatementFile.ts"
@@ -24,14 +23,8 @@ export const bankStatementHandlers = Effect.gen(function* () {
         const { connection_id, content } = yield* decodeBody(body, decodeImportBankStatement)
         const bankAccount = yield* store.accountOf(connection_id)
         const file = Buffer.from(content, "base64")
-        const read = readStatement(file)
-        if (Result.isFailure(read)) {
-          return yield* new ValidationError({
-            details: ["content"],
-            message: `The file cannot be read: ${read.failure.reason}.`
-          })
-        }
-        const { isKnown, row } = yield* store.put(bankAccount, file, read.success).pipe(
+        const read = yield* readStatement(file)
+        const { isKnown, row } = yield* store.put(bankAccount, file, read).pipe(
           Effect.map((imported) => ({ ...imported, id: imported.row.id })),
           audit.recordAfter("bankStatements.import", { after: { connection_id } })
         )
@@ -40,6 +33,8 @@ export const bankStatementHandlers = Effect.gen(function* () {
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
           NotFoundError: notFound,
+          UnreadableFile: ({ reason }) =>
+            new ValidationError({ details: ["content"], message: `The file cannot be read: ${reason}.` }),
           OtherAccount: invalidState
         })
       ),
@@ -47,7 +42,10 @@ export const bankStatementHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const page = pageFrom(query)
         const { connection_id: id } = query
-        const bankAccount = id === undefined ? undefined : yield* Effect.orElseSucceed(store.accountOf(id), () => id)
+        const bankAccount =
+          id === undefined
+            ? undefined
+            : yield* Effect.catchTag(store.accountOf(id), "NotFoundError", () => Effect.succeed(id))
         return listAnswer(yield* store.list(bankAccount, page), toBankStatement, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
