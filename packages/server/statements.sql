@@ -1426,8 +1426,17 @@ WITH
     SET (transaction_id, change_id) = (SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1)
     WHERE EXISTS (SELECT FROM scanned)
   )
-SELECT count(*)::integer AS scanned
-FROM scanned;
+SELECT
+  (SELECT count(*)::integer FROM scanned) AS scanned,
+  (
+    SELECT json_agg(e)
+    FROM
+      (
+        SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+        FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+        GROUP BY 1, 2
+      ) e
+  ) AS entered;
 
 -- operations/TimelineStore.ts findAttempts
 SELECT a.*

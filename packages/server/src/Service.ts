@@ -69,6 +69,7 @@ import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
 import { LedgerVerification } from "./ledger/LedgerVerification.ts"
+import * as LedgerWatch from "./ledger/LedgerWatch.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -79,6 +80,7 @@ import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
 import * as StatusCounts from "./operations/StatusCounts.ts"
+import * as WorkGauges from "./operations/WorkGauges.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
 import { Installation } from "./operators/Installation.ts"
 import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
@@ -258,7 +260,7 @@ const services = Layer.mergeAll(SimulatorNotifications.layer, comparison, Connec
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
-  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
+  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Layer.merge(Database.layer, Metrics.layer))))
 )
 
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
@@ -287,7 +289,9 @@ const inwardLoops = Layer.mergeAll(
     "1 second"
   ),
   Closes.loop,
+  LedgerWatch.loop,
   StatusCounts.loop,
+  WorkGauges.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
   OutboxMaintenance.loop

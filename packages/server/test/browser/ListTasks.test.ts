@@ -115,9 +115,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         for (const name of ["charges", "payouts", "refunds", "disputes", "deliveries", "requests"]) {
           await visit.glance(`tasks-${name}`, `/${name}?created_after=2020-01-01T00:00:00Z`, /./)
         }
-        await visit.walk("tasks-list", "/charges", "Charges")
+        await visit.inspect("tasks-list", "/charges", "Charges")
         await page.getByRole("button", { name: "Português" }).click()
-        await visit.walk("tasks-list-pt", "/charges?status=failed", "Cobranças")
+        await visit.inspect("tasks-list-pt", "/charges?status=failed", "Cobranças")
       })
     })
   )
