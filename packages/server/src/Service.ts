@@ -70,6 +70,7 @@ import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
 import { Statements } from "./ledger/statements/Statements.ts"
 import { LedgerVerification } from "./ledger/LedgerVerification.ts"
+import * as LedgerWatch from "./ledger/LedgerWatch.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -80,6 +81,7 @@ import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
 import * as StatusCounts from "./operations/StatusCounts.ts"
+import * as WorkGauges from "./operations/WorkGauges.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
 import { Installation } from "./operators/Installation.ts"
 import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
@@ -93,6 +95,11 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import * as BankReconciliation from "./statements/BankReconciliation.ts"
+import { BooksOfDay } from "./statements/BooksOfDay.ts"
+import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
+import { BankStatementStore } from "./statements/BankStatementStore.ts"
+import { Receipts } from "./receipts/Receipts.ts"
 import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
 import { RefundStore } from "./payments/refunds/RefundStore.ts"
@@ -134,6 +141,8 @@ export const stores = Layer.mergeAll(
   ChargeStore.layer,
   OrderStore.layer,
   RefundStore.layer,
+  Receipts.layer,
+  BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationStore.layer)),
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,
@@ -156,7 +165,7 @@ export const stores = Layer.mergeAll(
   EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
   EventLog.layer,
   AuditLog.layer,
-  Search.layer,
+  Search.layer.pipe(Layer.provide([ChargeStore.layer, PayoutStore.layer])),
   TimelineStore.layer,
   Statistics.layer,
   Secrets.layer,
@@ -239,12 +248,18 @@ export const reconciler = Reconciliation.layer.pipe(
   Layer.provideMerge(storesLayer)
 )
 
-const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
+/** What compares banks' statements with the books. */
+export const comparison = BankReconciliation.BankReconciliation.layer.pipe(
+  Layer.provide(BooksOfDay.layer),
+  Layer.provideMerge(inbound)
+)
+
+const services = Layer.mergeAll(SimulatorNotifications.layer, comparison, Connections.layer).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
-  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
+  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Layer.merge(Database.layer, Metrics.layer))))
 )
 
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
@@ -266,13 +281,16 @@ const outwardLoops = Layer.mergeAll(
 /** The background loops of what is in the database alone. */
 const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
+  BankReconciliation.metricsLoop,
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
   Closes.loop,
+  LedgerWatch.loop,
   StatusCounts.loop,
+  WorkGauges.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
   OutboxMaintenance.loop
@@ -311,7 +329,14 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
+      onceOutward(
+        Layer.mergeAll(
+          simulatorLoop,
+          Sweep.loop,
+          BankReconciliation.loop,
+          outwardLoops.pipe(Layer.provide(WebhookSender.layer))
+        )
+      )
     )
   ),
   Layer.provideMerge(services)

@@ -94,7 +94,12 @@ export const en = {
     next: "Next page",
     first: "First page",
     none: "Nothing here with these filters.",
-    clear: "Clear filters"
+    clear: "Clear filters",
+    lookOn: "Look further back",
+    lookedAt: (rows: number) =>
+      `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
+    total: (count: number, amount: string, isAtLeast: boolean) =>
+      `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"} · ${isAtLeast ? "at least " : ""}${amount}`
   },
   /** What a list without rows would show, and what leads to it. */
   empty: {
@@ -192,7 +197,8 @@ export const en = {
     user_agent: "Browser",
     via: "Signed in by",
     changes: "Changed",
-    webhook: "Webhook"
+    webhook: "Webhook",
+    words: "Name or reference"
   },
   /** Titles of cards. */
   cards: {
@@ -246,6 +252,7 @@ export const en = {
     reveal: "Reveal",
     cancelCharge: "Cancel charge",
     refund: "Return",
+    receipt: "Receipt",
     approve: "Approve",
     cancelPayout: "Cancel payout",
     defend: "File defense",

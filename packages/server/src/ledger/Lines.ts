@@ -17,6 +17,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { UnknownCursor } from "../base/Errors.ts"
 import type { Page } from "../database/statements/Paging.ts"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../database/statements/Seek.ts"
+import { statement, uuids } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { LedgerKind } from "./Ledger.ts"
 
@@ -82,6 +83,11 @@ export class Lines extends Context.Service<
       to: string,
       count: number
     ) => Effect.Effect<ReadonlyArray<Movement>, Unavailable>
+    /** What the banks of connections moved of these resources, `MOST_EXAMINED` transfers at most. */
+    readonly atBankOf: (
+      connectionIds: ReadonlyArray<string>,
+      resourceIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<Movement>, Unavailable>
   }
 >()("@pix-payments/server/Lines") {
   static readonly layer = Layer.effect(
@@ -102,7 +108,11 @@ export class Lines extends Context.Service<
         after: (of, place, to, count) => {
           const { parameters, text } = afterOf(of, place, to, count)
           return orUnavailable(sql.unsafe<Movement>(text, parameters))
-        }
+        },
+        atBankOf: (connectionIds, resourceIds) =>
+          resourceIds.length === 0
+            ? Effect.succeed([])
+            : orUnavailable(sql.unsafe<Movement>(...findAtBank({ connectionIds, resourceIds })))
       })
     )
   )
@@ -137,6 +147,14 @@ const booksOf = (of: BooksOf) =>
   "accountId" in of
     ? { owner: "account_id", order: "position", type: "bigint", id: of.accountId }
     : { owner: "connection_id", order: "id", type: "uuid", id: of.connectionId }
+
+const findAtBank = statement(
+  { connectionIds: uuids, resourceIds: uuids },
+  (p) => `
+  SELECT ${columns} FROM ledger_transfers
+  WHERE resource_id = ANY (${p.resourceIds}) AND connection_id IS NOT NULL AND connection_id = ANY (${p.connectionIds})
+  ORDER BY id LIMIT ${MOST_EXAMINED}`
+)
 
 const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : "00000000-0000-0000-0000-000000000000")
 

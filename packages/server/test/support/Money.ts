@@ -168,6 +168,17 @@ export interface Verification {
 
 export const verification = operated<Verification>("GET", "/ledger/verify")
 
+/** CHG-26: each charge says what the ledger has returned of it. */
+export const assertRefundedAmounts = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(
+    sql`SELECT c.id, c.refunded_amount, l.amount AS returned FROM charges c LEFT JOIN (
+        SELECT resource_id, sum(CASE WHEN credit = 'acquirer' THEN amount ELSE -amount END) AS amount FROM ledger_transfers
+        WHERE 'acquirer' IN (credit, debit) AND reason <> 'charge.paid' GROUP BY resource_id
+      ) l ON l.resource_id = c.id WHERE c.refunded_amount <> coalesce(l.amount, 0)`,
+    (wrong) => assert.deepStrictEqual(wrong, [])
+  )
+)
+
 /** The ledger adds up: `verify` says so, and all ledger accounts together sum to zero. */
 export const assertLedgerHolds = Effect.gen(function* () {
   const { accounts, closes, consistent, differences, states } = yield* verification

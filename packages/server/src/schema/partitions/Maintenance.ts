@@ -103,10 +103,14 @@ const inspect = Effect.gen(function* () {
   for (const table of partitionedTables) {
     const known = yield* partitionsOf(table.name).pipe(Effect.provideService(SqlClient, sql))
     const aheadSeconds = (coveredUntil(table.period, known, now) - now) / 1000
-    metrics.partitions(table.name, {
-      aheadSeconds,
-      expired: hasRetention(table) ? expired(known, limitOf(table, settings, now)).length : 0
-    })
+    metrics.gauges(
+      {
+        partitions_ahead_seconds: aheadSeconds,
+        partitions_expired: hasRetention(table) ? expired(known, limitOf(table, settings, now)).length : 0
+      },
+      { table: table.name }
+    )
+    metrics.partitionRemoved(table.name, 0)
     if (aheadSeconds < WARNING_SECONDS) {
       yield* Effect.logWarning(
         `${table.name} has partitions for less than a month ahead: run \`pnpm run maintain\` as the owner of the schema`
@@ -133,7 +137,7 @@ export const loop = Layer.effectDiscard(
       isStarted = true
       return Effect.sleep(first ? "1 minute" : "1 hour")
     })
-    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause))
+    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause, { within: "2 hours" }))
   })
 )
 

@@ -110,9 +110,28 @@ export const accountTables = [
   )`,
   `CREATE INDEX api_keys_of_application ON api_keys (application_id, id)`,
 
+  `-- Limits of accounts and API keys, and how much of them is used. Without a row there is none.
+  CREATE TABLE limits (
+    owner_id uuid PRIMARY KEY, -- an account or an API key
+    requests_per_minute integer,
+    payouts_per_hour integer,
+    payouts_per_day integer,
+    payout_cents_per_day bigint,
+    recipients text[], -- the Pix keys that payouts may go to, in DICT's form
+    hour timestamptz NOT NULL DEFAULT '-infinity', -- of the last payout that counts
+    payouts_in_hour integer NOT NULL DEFAULT 0,
+    day date NOT NULL DEFAULT '-infinity', -- the same, in the installation's zone
+    payouts_in_day integer NOT NULL DEFAULT 0,
+    cents_in_day bigint NOT NULL DEFAULT 0
+  )`,
+
   ...callerGeneration,
   // All but the time of the last use.
   replacesGeneration("UPDATE OF application_id, hash, scopes, expires_at, revoked_at OR DELETE ON api_keys"),
+  // All but what counts payouts.
+  replacesGeneration(
+    "INSERT OR UPDATE OF requests_per_minute, payouts_per_hour, payouts_per_day, payout_cents_per_day, recipients OR DELETE ON limits"
+  ),
   replacesGeneration("UPDATE OR DELETE ON applications"),
   replacesGeneration("UPDATE OR DELETE ON accounts"),
   // All but what sweeps and checks write. A new connection may be the default one.
