@@ -261,7 +261,7 @@ SELECT
   previous_hash, hash, closed_at
 FROM closes
 WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date
-ORDER BY day;
+ORDER BY owner_id, book, closes.day;
 
 -- ledger/Closes.ts areOpen
 SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
@@ -272,7 +272,7 @@ SELECT
   previous_hash, hash, closed_at
 FROM closes
 WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date AND day <= $4::text::date
-ORDER BY owner_id, book, day;
+ORDER BY owner_id, book, closes.day;
 
 -- ledger/Closes.ts findDue
 SELECT owner_id, open_day::text AS open_day
@@ -289,7 +289,7 @@ FROM
     SELECT day
     FROM closes
     WHERE owner_id = c.id AND book = 'bank'
-    ORDER BY owner_id, book, day DESC
+    ORDER BY owner_id DESC, book DESC, day DESC
     LIMIT 1
   ) last ON true
 WHERE
@@ -308,7 +308,7 @@ SELECT
   previous_hash, hash, closed_at
 FROM closes
 WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
-ORDER BY owner_id DESC, book DESC, day DESC
+ORDER BY owner_id DESC, book DESC, closes.day DESC
 LIMIT 1;
 
 -- ledger/Closes.ts insertClose
@@ -365,8 +365,13 @@ UPDATE ledger_accounts l
 SET
   open_day = CASE
     WHEN l.position > coalesce(
-      (SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger' ORDER BY owner_id, book, day DESC LIMIT 1),
-      0
+      (
+        SELECT last_position
+        FROM closes
+        WHERE owner_id = l.owner_id AND book = 'ledger'
+        ORDER BY owner_id DESC, book DESC, day DESC
+        LIMIT 1
+      ), 0
     ) THEN $2::text::date + 1
   END
 WHERE l.owner_id = $1::uuid AND l.open_day IS NOT NULL;
@@ -483,7 +488,7 @@ SELECT
 FROM ledger_transfers
 WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
 ORDER BY id
-LIMIT 10000;
+LIMIT 1000;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*
