@@ -160,8 +160,8 @@ export class ReconciliationStore extends Context.Service<
           })),
           isKnown: known?.is_known ?? false,
           isNextDayKnown: known?.is_next_known ?? false,
-          opening: known?.opening == null ? null : Number(known.opening),
-          closing: known?.closing == null ? null : Number(known.closing)
+          opening: centsOf(known?.opening),
+          closing: centsOf(known?.closing)
         }
       })
 
@@ -314,6 +314,9 @@ export const MOST_LINES = 10_000
 const DAYS_AGAIN = 90
 
 const isUnmatched: ReadonlySet<LineState> = new Set(unmatchedStates)
+
+const centsOf = (stored: bigint | null | undefined): number | null =>
+  stored === null || stored === undefined ? null : Number(stored)
 
 interface BankLineRow {
   readonly id: string
