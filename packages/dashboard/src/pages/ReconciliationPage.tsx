@@ -43,12 +43,10 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
           </Head>
           {day.reason !== null && <p class="card banner warn">{day.reason}</p>}
           <section class="cols">
-            <Lines day={day} />
-            <div class="stack">
-              <Sums day={day} />
-              <States day={day} />
-            </div>
+            <States day={day} />
+            <Sums day={day} />
           </section>
+          <Lines day={day} />
         </>
       )}
     </Resource>
@@ -127,8 +125,13 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
           linkOf={linkOf}
           columns={[
             { name: text.state, cell: ({ state: of }) => <State of={of} name={lineStateName(of)} /> },
-            { name: text.bank, cell: ({ bank }) => bank !== null && money(bank.amount), right: true },
-            { name: text.books, cell: ({ books }) => books !== null && money(books.amount), right: true },
+            { name: text.bank, cell: ({ bank }) => <Amount of={bank} />, wide: true, right: true },
+            { name: text.books, cell: ({ books }) => <Amount of={books} />, wide: true, right: true },
+            {
+              name: text.difference,
+              cell: ({ difference }) => <span class="nowrap">{money(difference)}</span>,
+              right: true
+            },
             { name: words().fields.description, cell: ({ bank }) => <bdi>{bank?.description}</bdi>, wide: true },
             { name: text.suggestions, cell: (line) => <Suggestions of={line} />, wide: true },
             {
@@ -149,6 +152,9 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
     </Card>
   )
 }
+
+const Amount = ({ of }: { readonly of: { readonly amount: number } | null }) =>
+  of === null ? null : <span class="nowrap">{money(of.amount)}</span>
 
 const pages: Readonly<Record<string, string>> = {
   charge: "charges",

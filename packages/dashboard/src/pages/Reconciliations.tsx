@@ -82,16 +82,16 @@ const ImportedFile = ({ name, statement }: Imported) => {
   return (
     <Card title={name} note={text.imported(lines_read, lines_new, lines_unread)}>
       {(unread.length > 0 || problems.length > 0) && (
-        <ul class="pad">
+        <div class="pad">
           {unread.map(({ line, reason, text: written }) => (
-            <li key={line}>
+            <div key={line}>
               {text.line(line)}: {reason} <bdi class="quiet">{written}</bdi>
-            </li>
+            </div>
           ))}
           {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
+            <div key={problem}>{problem}</div>
           ))}
-        </ul>
+        </div>
       )}
     </Card>
   )

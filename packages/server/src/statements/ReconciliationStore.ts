@@ -181,13 +181,19 @@ export class ReconciliationStore extends Context.Service<
         requestOf: (statementId) =>
           write(
             Effect.gen(function* () {
-              // A line may pair with a movement of the day before or after.
+              // A line may pair with a movement of the day before or after. The newest day has the highest id.
               const days = yield* sql<{ connection_id: string; day: string }>`
-                SELECT DISTINCT connection_id, (day + around)::text AS day
-                FROM bank_statement_lines, generate_series(-1, 1) AS around
-                WHERE statement_id = ${statementId}::uuid
-                UNION
-                SELECT connection_id, to_day::text FROM bank_statements WHERE id = ${statementId}::uuid AND to_day IS NOT NULL`
+                SELECT l.connection_id, l.day::text AS day
+                FROM (
+                  SELECT DISTINCT connection_id, day + around AS day
+                  FROM bank_statement_lines, generate_series(-1, 1) AS around
+                  WHERE statement_id = ${statementId}::uuid
+                  UNION
+                  SELECT connection_id, to_day FROM bank_statements WHERE id = ${statementId}::uuid
+                ) l
+                WHERE EXISTS (SELECT FROM bank_statements s
+                  WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
+                ORDER BY l.day`
               yield* sql.unsafe(
                 ...insertDays({
                   days: days.map(({ connection_id, day }) => ({ id: ids.next().id, connectionId: connection_id, day }))
