@@ -132,11 +132,12 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
               cell: ({ difference }) => <span class="nowrap">{money(difference)}</span>,
               right: true
             },
-            { name: words().fields.description, cell: ({ bank }) => <bdi>{bank?.description}</bdi>, wide: true },
+            { name: words().fields.description, cell: (line) => <Description of={line} />, wide: true },
             { name: text.suggestions, cell: (line) => <Suggestions of={line} />, wide: true },
             {
               name: text.ageName,
               cell: ({ age_days }) => <span class="nowrap">{text.age(age_days)}</span>,
+              wide: true,
               right: true
             }
           ]}
@@ -172,9 +173,12 @@ const linkOf = ({ account_id, source, state, suggestions }: ReconciliationLine):
   return first ?? (account_id === null ? withQuery({ state }) : `/accounts/${account_id}`)
 }
 
-const Suggestions = ({ of: { end_to_end_id, suggestions } }: { readonly of: ReconciliationLine }) => (
+/** What the bank writes; of what it does not have, the end-to-end id. */
+const Description = ({ of: { bank, end_to_end_id } }: { readonly of: ReconciliationLine }) =>
+  bank === null ? <code>{end_to_end_id}</code> : <bdi>{bank.description}</bdi>
+
+const Suggestions = ({ of: { suggestions } }: { readonly of: ReconciliationLine }) => (
   <>
-    {end_to_end_id !== null && <code class="nowrap">{end_to_end_id}</code>}
     {suggestions.map((each) => {
       const page = pageOf(each)
       const label = `${each.object} ${each.day}`
