@@ -70,8 +70,8 @@ export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): Reado
   const pairs = pairsOf(bank, books)
   const paired = new Set<BankLine | BookMovement>(pairs.flat())
   const alone = books.filter((movement) => !paired.has(movement))
-  const suggested = ({ amount }: BankLine) =>
-    alone.filter((movement) => movement.amount === amount).slice(0, SUGGESTIONS)
+  const alike = Map.groupBy(alone, ({ amount }) => amount)
+  const suggested = ({ amount }: BankLine) => (alike.get(amount) ?? []).slice(0, SUGGESTIONS)
   const entries: Array<Entry> = []
   for (const [line, movement] of pairs) {
     if (line.day !== day && movement.day !== day) continue

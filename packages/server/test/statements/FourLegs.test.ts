@@ -155,6 +155,8 @@ describe("four legs", () => {
     const books = ids.toReversed().map((id) => movement(100, [id]))
     const unnamed = ids.map(() => line(100, null, { description: "PIX" }))
     assert.isTrue(compare(day({ bank, books })).every(({ state }) => state === "matched"))
+    const others = ids.map((id) => line(100, `${id} of another`))
+    assert.isTrue(compare(day({ bank: others, books })).every(({ state }) => state.startsWith("missing")))
     assert.isTrue(compare(day({ bank: unnamed, books })).every(({ state }) => state === "matched"))
   })
 })

@@ -131,11 +131,11 @@ describe("days of a bank", () => {
       let explained = 0
       for (let index = -1; index <= DAYS * 2 + 1; index++) {
         const day = dayAt(index)
-        const around = [dayAt(index - 1), day, dayAt(index + 1)]
+        const around = new Set([dayAt(index - 1), day, dayAt(index + 1)])
         const entries = compare({
           day,
-          bank: bank.filter((line) => around.includes(line.day)),
-          books: books.filter((movement) => around.includes(movement.day)),
+          bank: bank.filter((line) => around.has(line.day)),
+          books: books.filter((movement) => around.has(movement.day)),
           facts: { unsettled: new Map(), foreign: new Set() },
           isNextDayKnown: true
         })
