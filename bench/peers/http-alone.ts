@@ -42,6 +42,8 @@ const cached: Cached = {
   keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
   scopes: allScopes,
   applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
+  requestsPerMinute: { ofKey: null, ofAccount: null },
+  isPayoutLimited: false,
   account: {
     id: "0199a0f0-5f3c-7c3e-9d0b-000000000003",
     name: "Loja do Bench",
@@ -90,6 +92,7 @@ const stored: Omit<StoredCharge, "id"> = {
   },
   expiresAtMs: 2_082_758_400_000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,

@@ -36,7 +36,7 @@ SELECT
 SELECT
   page.id, page.account_id, page.origin, page.status, page.method, page.amount, page.description, page.reference,
   page.customer_name, page.customer_email, page.customer_document, page.webhook_url, page.br_code, page.end_to_end_id,
-  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n,
+  page.receiver_id, page.expires_at, page.paid_at, page.refunded_amount, page.failure_reason, page.created_at, page.sequence, q.n,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
@@ -64,7 +64,7 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'a
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
+  NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/Accounts.ts findStatement
 SELECT
@@ -76,7 +76,16 @@ SELECT
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.created_at,
+  a.approval_limit,
+  (
+    SELECT
+      json_build_object(
+        'requests_per_minute', l.requests_per_minute, 'payouts_per_hour', l.payouts_per_hour, 'payouts_per_day', l.payouts_per_day,
+        'payout_cents_per_day', l.payout_cents_per_day, 'recipients', l.recipients
+      )
+    FROM limits l
+    WHERE l.owner_id = a.id
+  ) AS limits, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
 FROM accounts a
@@ -96,7 +105,16 @@ SELECT
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.created_at,
+  a.approval_limit,
+  (
+    SELECT
+      json_build_object(
+        'requests_per_minute', l.requests_per_minute, 'payouts_per_hour', l.payouts_per_hour, 'payouts_per_day', l.payouts_per_day,
+        'payout_cents_per_day', l.payout_cents_per_day, 'recipients', l.recipients
+      )
+    FROM limits l
+    WHERE l.owner_id = a.id
+  ) AS limits, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
 FROM accounts a
@@ -111,8 +129,15 @@ SELECT
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
   ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
-FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
+  of_account.requests_per_minute AS account_requests_per_minute,
+  num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
+FROM
+  api_keys k
+  JOIN applications p ON p.id = k.application_id
+  JOIN accounts a ON a.id = p.account_id
+  LEFT JOIN limits of_key ON of_key.owner_id = k.id
+  LEFT JOIN limits of_account ON of_account.owner_id = a.id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
   AND k.revoked_at IS NULL
@@ -132,8 +157,15 @@ SELECT
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
   ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation
-FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
+  of_account.requests_per_minute AS account_requests_per_minute,
+  num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
+FROM
+  api_keys k
+  JOIN applications p ON p.id = k.application_id
+  JOIN accounts a ON a.id = p.account_id
+  LEFT JOIN limits of_key ON of_key.owner_id = k.id
+  LEFT JOIN limits of_account ON of_account.owner_id = a.id
 WHERE
   k.hash = ANY (string_to_array($1, ','))
   AND k.revoked_at IS NULL
@@ -223,6 +255,114 @@ FROM
   ) t ON true
 ORDER BY t.transaction_id::xid8, t.id;
 
+-- ledger/ChainCheck.ts closesSince
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date
+ORDER BY day;
+
+-- ledger/Closes.ts areOpen
+SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
+
+-- ledger/Closes.ts findDue
+SELECT owner_id, open_day::text AS open_day
+FROM ledger_accounts
+WHERE open_day IS NOT NULL AND open_day <= $1::text::date AND (open_day, owner_id) > ($2::text::date, $3::uuid)
+ORDER BY open_day, owner_id
+LIMIT 200;
+
+-- ledger/Closes.ts findDueConnections
+SELECT c.id
+FROM
+  acquirer_connections c
+  LEFT JOIN LATERAL (
+    SELECT day
+    FROM closes
+    WHERE owner_id = c.id AND book = 'bank'
+    ORDER BY owner_id, book, day DESC
+    LIMIT 1
+  ) last ON true
+WHERE
+  EXISTS (
+    SELECT
+    FROM ledger_transfers t
+    WHERE
+      t.connection_id IS NOT NULL
+      AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+      AND (t.connection_id, t.day) <= (c.id, $1::text::date)
+  );
+
+-- ledger/Closes.ts findLast
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
+ORDER BY owner_id DESC, book DESC, day DESC
+LIMIT 1;
+
+-- ledger/Closes.ts insertClose
+INSERT INTO
+  closes (
+    id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+    hash, closed_at
+  )
+SELECT
+  id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash, hash,
+  closed_at
+FROM
+  (
+    SELECT
+      id, owner_id, book, day::date AS day, opening, credits, debits, fees, closing, lines, last_position,
+      balances::jsonb AS balances, lines_hash, previous_hash, hash, closed_at
+    FROM
+      unnest(
+        $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+        $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[]
+      ) AS t (
+        id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+        hash, closed_at
+      )
+  ) AS c
+ON CONFLICT (owner_id, book, day) DO NOTHING
+RETURNING id;
+
+-- ledger/Closes.ts lastEndedDay
+SELECT
+  (
+    (
+      (to_timestamp($1::double precision / 1000) - interval '10 minutes') AT TIME ZONE(SELECT timezone FROM installation_settings)
+    )::date - 1
+  )::text AS through;
+
+-- ledger/Closes.ts raiseDays
+WITH
+  locked AS MATERIALIZED (
+    SELECT owner_id, kind
+    FROM ledger_accounts
+    WHERE owner_id = ANY ($1::uuid[]) AND kind IN ('available', 'unallocated')
+    ORDER BY owner_id
+    FOR NO KEY UPDATE SKIP LOCKED
+  )
+UPDATE ledger_accounts l
+SET day = greatest(l.day, $2::text::date + 1)
+FROM locked
+WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
+RETURNING l.owner_id;
+
+-- ledger/Closes.ts reopen
+UPDATE ledger_accounts l
+SET
+  open_day = CASE
+    WHEN l.position > coalesce(
+      (SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger' ORDER BY owner_id, book, day DESC LIMIT 1),
+      0
+    ) THEN $2::text::date + 1
+  END
+WHERE l.owner_id = $1::uuid AND l.open_day IS NOT NULL;
+
 -- ledger/Ledger.ts lockAllWith
 SELECT l.owner_id AS id
 FROM ledger_accounts l
@@ -246,51 +386,12 @@ SELECT a.owner_id, a.balance AS available, p.balance AS pending
 FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
 WHERE a.owner_id = ANY ($1::uuid[]) AND a.kind = 'available';
 
--- ledger/LedgerVerification.ts advance
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE SKIP LOCKED),
-  slice AS MATERIALIZED (
-    SELECT t.*
-    FROM
-      position p
-      CROSS JOIN LATERAL (
-        SELECT id, account_id, debit, credit, amount
-        FROM ledger_transfers
-        WHERE id > p.through_id AND id < $1::uuid
-        ORDER BY id
-        LIMIT 50000
-      ) t
-  ),
-  added AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT *
-    FROM
-      (
-        SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-        FROM
-          slice t
-          CROSS JOIN LATERAL (
-            VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-          ) AS e (owner_id, kind, amount)
-        GROUP BY 1, 2
-      ) s
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = c.balance + excluded.balance
-  ),
-  moved AS (
-    UPDATE ledger_checkpoint_position
-    SET through_id = (SELECT id FROM slice ORDER BY id DESC LIMIT 1)
-    WHERE EXISTS (SELECT 1 FROM slice)
-  )
-SELECT count(*) AS count
-FROM slice;
-
 -- ledger/LedgerVerification.ts fromTransfersOf
 WITH
   computed AS (
     SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
     FROM
-      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o) t
+      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o AND t.position > 0) t
       CROSS JOIN LATERAL (
         VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
       ) AS e (owner_id, kind, amount)
@@ -303,43 +404,6 @@ FROM
   (SELECT * FROM ledger_accounts WHERE owner_id = ANY ($1::uuid[])) k
   FULL JOIN computed c ON c.owner_id = k.owner_id
   AND c.kind = k.kind
-ORDER BY 1, 2;
-
--- ledger/LedgerVerification.ts replaceCheckpoints
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
-  replaced AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT owner_id, kind, sum(balance)::bigint
-    FROM
-      (
-        (
-          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-          FROM
-            (
-              SELECT t.*
-              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-              WHERE t.id <= (SELECT through_id FROM position)
-            ) t
-            CROSS JOIN LATERAL (
-              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-            ) AS e (owner_id, kind, amount)
-          GROUP BY 1, 2
-        )
-        UNION ALL
-        SELECT owner_id, kind, 0
-        FROM ledger_checkpoints
-        WHERE owner_id = ANY ($1::uuid[])
-      ) s
-    WHERE owner_id = ANY ($1::uuid[])
-    GROUP BY 1, 2
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = excluded.balance
-    RETURNING owner_id, kind, balance
-  )
-SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
-FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
-WHERE coalesce(before.balance, 0) <> r.balance
 ORDER BY 1, 2;
 
 -- ledger/LineDetails.ts listed
@@ -580,6 +644,27 @@ WHERE k.id = u.key_id;
 -- operations/SearchStatements.ts all
 (
   SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
+  FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT 5000) t
+  WHERE
+    ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
+    AND NOT EXISTS (
+      SELECT
+      FROM unnest(search_words (ARRAY[$1::text])) AS asked (word)
+      WHERE
+        NOT EXISTS (
+          SELECT
+          FROM unnest(search_words (ARRAY[t.name, t.legal_name])) AS own (word)
+          WHERE starts_with(own.word, asked.word)
+        )
+    )
+    AND cardinality(search_words (ARRAY[$1::text])) > 0
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
   FROM accounts t
   WHERE t.document = $1::text AND ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -715,6 +800,112 @@ UNION ALL
 -- operations/SearchStatements.ts all
 (
   SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM charges t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM payouts t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM refunds t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'dispute' AS kind, t.id, t.account_id AS account_id, (t.reason)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM disputes t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM acquirer_exceptions t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
   FROM charges t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -789,6 +980,55 @@ UNION ALL
   SELECT 'request' AS kind, t.id, t.account_id AS account_id, (t.route || ' ' || t.status)::text AS label, (NULL)::bigint AS amount
   FROM requests t
   WHERE t.id = $1::text::uuid AND t.request_id IS NULL AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM charges t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.charge_id
+        FROM
+          (
+            SELECT charge_id, end_to_end_id
+            FROM charge_settlements
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, end_to_end_id
+            FROM payouts
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 );
 
@@ -1000,6 +1240,48 @@ UNION ALL
   LIMIT 10
 );
 
+-- operations/SearchStatements.ts all
+(
+  WITH RECURSIVE
+    owners (account_id, n) AS (
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, '00000000-0000-0000-0000-000000000000'::uuid) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), 1
+      WHERE $2::text::uuid[] IS NULL
+      UNION ALL
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, o.account_id) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), o.n + 1
+      FROM owners o
+      WHERE o.account_id IS NOT NULL AND o.n < 20
+    )
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (SELECT account_id FROM owners WHERE account_id IS NOT NULL UNION SELECT unnest($2::text::uuid[])) o
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM payouts t
+      WHERE
+        (t.pix_key, t.account_id) >= ($1::text, o.account_id)
+        AND (t.pix_key, t.account_id) <= ($1::text, o.account_id)
+        AND t.pix_key <= $1::text
+      ORDER BY t.pix_key DESC, t.account_id DESC, t.id DESC
+      LIMIT 5
+    ) t
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
 -- operations/StatusCounts.ts advance
 WITH
   scanned AS MATERIALIZED (
@@ -1111,13 +1393,50 @@ WITH
     ON CONFLICT (date, account_id, resource) DO UPDATE
     SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  inserted_charge_words AS (
+    INSERT INTO charge_words (word, charge_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'charge' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM charges WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(
+        search_words (ARRAY[customer_name, reference]) || ('$' || t.amount) || ARRAY(
+          SELECT '+' || regexp_replace(t.customer_phone, '\D', '', 'g')
+          WHERE t.customer_phone IS NOT NULL
+          UNION ALL
+          SELECT '=' || left(md5(t.br_code), 24)
+          WHERE strpos(t.br_code, replace(t.id::text, '-', '')) = 0
+        )
+      ) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
+  inserted_payout_words AS (
+    INSERT INTO payout_words (word, payout_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'payout' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM payouts WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(search_words (ARRAY[recipient_name, reference]) || ('$' || t.amount)) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
   position_moved AS (
     UPDATE status_counts_position
     SET (transaction_id, change_id) = (SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1)
     WHERE EXISTS (SELECT FROM scanned)
   )
-SELECT count(*)::integer AS scanned
-FROM scanned;
+SELECT
+  (SELECT count(*)::integer FROM scanned) AS scanned,
+  (
+    SELECT json_agg(e)
+    FROM
+      (
+        SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+        FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+        GROUP BY 1, 2
+      ) e
+  ) AS entered;
 
 -- operations/TimelineStore.ts findAttempts
 SELECT a.*
@@ -1436,6 +1755,8 @@ WHERE
         AND o.role IN ('operator', 'admin')
         OR a.action = 'key.create'
         AND o.role IN ('admin')
+        OR a.action = 'key.update'
+        AND o.role IN ('admin')
         OR a.action = 'connection.create'
         AND o.role IN ('admin')
         OR a.action = 'connection.update'
@@ -1544,6 +1865,10 @@ SELECT
         WHERE id = a.resource_id
         UNION ALL
         SELECT id, name
+        FROM api_keys
+        WHERE id = a.resource_id
+        UNION ALL
+        SELECT id, name
         FROM operators
         WHERE id = a.resource_id
         UNION ALL
@@ -1614,6 +1939,7 @@ WHERE charge_id = $1::uuid;
 -- payments/charges/ChargeMoney.ts postTransfers
 WITH
   changed AS (SELECT $1::uuid AS id),
+  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
   posted AS MATERIALIZED (
     SELECT
       t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
@@ -1627,8 +1953,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::bigint[],
-            $11::text[], $12::timestamptz[]
+            $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::uuid[], $10::uuid[], $11::bigint[],
+            $12::text[], $13::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -1702,7 +2028,7 @@ GROUP BY ends.kind;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($38::uuid[], $39::text[], $40::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1720,24 +2046,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1770,7 +2101,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1783,8 +2114,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1848,8 +2179,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::uuid[], $34::uuid[], $35::bigint[],
-            $36::text[], $37::timestamptz[]
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -1917,14 +2248,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($45::uuid[], $46::uuid[], $47::text[], $48::text[], $49::uuid[], $50::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($51::text[], $52::uuid[], $53::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1933,7 +2264,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1947,7 +2278,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($38::uuid[], $39::text[], $40::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1965,24 +2296,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2015,7 +2351,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2028,8 +2364,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2093,8 +2429,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::uuid[], $34::uuid[], $35::bigint[],
-            $36::text[], $37::timestamptz[]
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -2162,14 +2498,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($45::uuid[], $46::uuid[], $47::text[], $48::text[], $49::uuid[], $50::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($51::text[], $52::uuid[], $53::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -2178,7 +2514,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($41::uuid[], $42::uuid[], $43::bigint[], $44::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -2194,24 +2530,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2239,7 +2580,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2252,8 +2593,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2299,16 +2640,16 @@ WHERE id = $1::uuid;
 -- payments/charges/ChargeStatements.ts findByIds
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
 -- payments/charges/ChargeStatements.ts findOneByKey
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -2319,13 +2660,13 @@ WHERE
 -- payments/charges/ChargeStatements.ts findShown
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence,
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts insertMany
@@ -2408,8 +2749,8 @@ SELECT
 -- payments/charges/ChargeStatements.ts lockOne
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2532,8 +2873,8 @@ FROM
   LEFT JOIN (
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-      idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
     FROM waiting
   ) s ON true;
@@ -2618,6 +2959,26 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/disputes/DisputeStore.ts findByDeadline
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE
+  status IN ('open', 'under_review')
+  AND (defense_deadline_at, id) > (
+    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $7::uuid), '-infinity'),
+    coalesce($7::uuid, '00000000-0000-0000-0000-000000000000')
+  )
+  AND defense_deadline_at < $6::text::timestamptz
+  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
+  AND ($2::uuid IS NULL OR charge_id IS NOT DISTINCT FROM $2::uuid)
+  AND ($3::text IS NULL OR status IS NOT DISTINCT FROM $3::text)
+  AND (id >= $4::uuid) IS TRUE
+  AND (id < $5::uuid) IS TRUE
+ORDER BY defense_deadline_at, disputes.id
+LIMIT $8::integer;
+
 -- payments/disputes/DisputeStore.ts findMessages
 SELECT id, dispute_id, author, text, at
 FROM dispute_messages
@@ -2637,6 +2998,11 @@ SELECT
   defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
+
+-- payments/disputes/DisputeStore.ts findOpen
+SELECT id
+FROM disputes
+WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
 
 -- payments/disputes/DisputeStore.ts findOpenDefenses
 SELECT dispute_id AS id
@@ -5016,7 +5382,12 @@ FROM (SELECT owner_id FROM unlocked) p;
 -- payments/payouts/creation/NewPayoutStatements.ts readTerms
 SELECT
   a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-  a.payout_duplicate_window, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  a.payout_duplicate_window,
+  EXISTS (
+    SELECT
+    FROM limits s
+    WHERE s.owner_id = a.id AND num_nonnulls (s.payouts_per_hour, s.payouts_per_day, s.payout_cents_per_day, s.recipients) > 0
+  ) AS is_limited, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
   (
     SELECT c.pays_out
     FROM acquirer_connections c
@@ -5025,6 +5396,47 @@ SELECT
   extract(epoch FROM now())::float8 * 1000 AS now_ms
 FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
 WHERE a.id = ANY ($1::uuid[]);
+
+-- payments/payouts/creation/PayoutLimits.ts readLimits
+SELECT
+  l.owner_id, l.payouts_per_hour, l.payouts_per_day, l.payout_cents_per_day, l.recipients,
+  CASE WHEN l.hour >= t.hour THEN l.payouts_in_hour ELSE 0
+  END AS payouts_in_hour, CASE WHEN l.day >= t.day THEN l.payouts_in_day ELSE 0
+  END AS payouts_in_day, CASE WHEN l.day >= t.day THEN l.cents_in_day ELSE 0
+  END AS cents_in_day, greatest(l.hour, t.hour)::text AS hour, greatest(l.day, t.day)::text AS day,
+  greatest(
+    1, ceil(extract(epoch FROM greatest(l.hour, t.hour) + interval '1 hour' - clock_timestamp()))
+  )::integer AS seconds_of_hour,
+  greatest(
+    1,
+    ceil(
+      extract(
+        epoch
+        FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)) - clock_timestamp()
+      )
+    )
+  )::integer AS seconds_of_day
+FROM
+  limits l,
+  (
+    SELECT
+      date_trunc('hour', clock_timestamp()) AS hour,
+      (clock_timestamp() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS day
+  ) t
+WHERE l.owner_id = ANY ($1::uuid[]);
+
+-- payments/payouts/creation/PayoutLimits.ts updateUse
+UPDATE limits l
+SET
+  hour = u.hour::timestamptz, payouts_in_hour = u.in_hour, day = u.day::date, payouts_in_day = u.in_day,
+  cents_in_day = u.cents_in_day
+FROM
+  (
+    SELECT owner_id, hour, in_hour, day, in_day, cents_in_day
+    FROM
+      unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::integer[], $6::bigint[]) AS t (owner_id, hour, in_hour, day, in_day, cents_in_day)
+  ) AS u
+WHERE l.owner_id = u.owner_id;
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT
@@ -5079,15 +5491,7 @@ FROM
 ON CONFLICT (id) DO UPDATE
 SET
   status = excluded.status, amount = excluded.amount, pending = excluded.pending, provider_id = excluded.provider_id,
-  failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
-
--- payments/refunds/RefundStore.ts sumReturned
-SELECT
-  resource_id AS charge_id,
-  sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN - amount ELSE 0 END)::bigint AS amount
-FROM ledger_transfers
-WHERE resource_id = ANY ($1::uuid[]) AND (credit = 'acquirer' OR debit = 'acquirer')
-GROUP BY resource_id;
+  dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
 
 -- providers/OrderStore.ts claimMany
 WITH

@@ -63,6 +63,7 @@ const operatorContract = {
     "POST /applications/{id}/keys create",
     "GET /applications/{id}/keys list",
     "GET /keys/{id} retrieve",
+    "PATCH /keys/{id} update",
     "POST /keys/{id}/revoke revoke"
   ],
   connections: ["GET /connections list", "GET /connections/{id} retrieve"],
@@ -116,8 +117,8 @@ const operatorContract = {
   requests: ["GET /requests list"],
   audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
   timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
-  accountBooks: ["GET /accounts/{id}/transactions transactions"],
-  connectionBooks: ["GET /connections/{id}/transactions transactions"],
+  accountBooks: ["GET /accounts/{id}/transactions transactions", "GET /accounts/{id}/closes closes"],
+  connectionBooks: ["GET /connections/{id}/transactions transactions", "GET /connections/{id}/closes closes"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],

@@ -63,10 +63,13 @@ import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
+import { ChainCheck } from "./ledger/ChainCheck.ts"
+import * as Closes from "./ledger/Closes.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
-import * as LedgerVerification from "./ledger/LedgerVerification.ts"
+import { LedgerVerification } from "./ledger/LedgerVerification.ts"
+import * as LedgerWatch from "./ledger/LedgerWatch.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -77,6 +80,7 @@ import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
 import * as StatusCounts from "./operations/StatusCounts.ts"
+import * as WorkGauges from "./operations/WorkGauges.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
 import { Installation } from "./operators/Installation.ts"
 import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
@@ -147,8 +151,11 @@ export const stores = Layer.mergeAll(
   ExceptionStore.layer,
   LedgerReports.layer,
   LineDetails.layer,
-  Lines.layer,
-  LedgerVerification.LedgerVerification.layer,
+  LedgerVerification.layer.pipe(
+    Layer.provide(ChainCheck.layer),
+    Layer.provideMerge(Closes.Closes.layer),
+    Layer.provideMerge(Lines.layer)
+  ),
   StatusCounts.StatusCounts.layer,
   Releases.layer,
   DeliveryQueue.layer,
@@ -159,7 +166,7 @@ export const stores = Layer.mergeAll(
   EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
   EventLog.layer,
   AuditLog.layer,
-  Search.layer,
+  Search.layer.pipe(Layer.provide([ChargeStore.layer, PayoutStore.layer])),
   TimelineStore.layer,
   Statistics.layer,
   Secrets.layer,
@@ -253,7 +260,7 @@ const services = Layer.mergeAll(SimulatorNotifications.layer, comparison, Connec
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
-  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
+  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Layer.merge(Database.layer, Metrics.layer))))
 )
 
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
@@ -281,8 +288,10 @@ const inwardLoops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
-  LedgerVerification.loop,
+  Closes.loop,
+  LedgerWatch.loop,
   StatusCounts.loop,
+  WorkGauges.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
   OutboxMaintenance.loop

@@ -34,9 +34,7 @@ export const BalanceTransaction = Schema.Struct({
   }),
   day: Day.annotate({ description: "Of the installation's time zone. Never before that of the line before." }),
   position: Schema.Int.annotate({ description: "The place of the ledger entry among those of its owner." }),
-  available_on: Instant.annotateKey({
-    description: "When the money is available: later than `created_at` while it is pending."
-  }),
+  available_on: Instant,
   source: Schema.Struct({ object: open(SourceObject), id: Id }),
   end_to_end_id: Schema.NullOr(Schema.String),
   return_id: Schema.NullOr(Schema.String).annotateKey({ description: "Of a return: the provider's id of it." }),
@@ -80,6 +78,35 @@ export const transactionsQuery = {
 
 export const bankTransactionsQuery = lineFilters
 
+/** A closed day of an account, or of a bank account (OPR-255, OPR-256). */
+export const Close = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("close"),
+  account_id: Schema.NullOr(Id),
+  connection_id: Schema.NullOr(Id),
+  day: Day,
+  opening: Schema.Int.annotate({
+    description:
+      "Cents of `available`; of a bank account, the sum of what the service has seen moved since its first line."
+  }),
+  credits: Schema.Int,
+  debits: Schema.Int,
+  fees: Schema.Int.annotate({ description: "Cents of the debits that are fees, less those that came back." }),
+  closing: Schema.Int.annotate({ description: "`opening + credits - debits`." }),
+  lines: Schema.Int.annotate({
+    description: "The number of ledger entries of the day, those of other balances included."
+  }),
+  last_position: Schema.Int.annotate({ description: "Of the last entry; of a bank account, entries so far." }),
+  balances: Schema.Record(Schema.String, Schema.Int).annotate({
+    description: "Each ledger account of the account at the end of the day. Empty of a bank account."
+  }),
+  lines_hash: Schema.String.annotate({ description: "SHA-256 of the entries of the day." }),
+  previous_hash: Schema.NullOr(Schema.String).annotateKey({ description: "`hash` of the close before it." }),
+  hash: Schema.String.annotate({ description: "SHA-256 of this close and `previous_hash`." }),
+  created_at: Instant
+}).annotate({ identifier: "Close" })
+export type Close = typeof Close.Type
+
 export class AccountBooksGroup extends HttpApiGroup.make("accountBooks")
   .add(
     HttpApiEndpoint.get("transactions", "/:id/transactions", {
@@ -89,7 +116,15 @@ export class AccountBooksGroup extends HttpApiGroup.make("accountBooks")
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
-      .annotate(OpenApi.Summary, "List the balance transactions of an account, newest first")
+      .annotate(OpenApi.Summary, "List the balance transactions of an account, newest first"),
+    HttpApiEndpoint.get("closes", "/:id/closes", {
+      params: byId,
+      query: listQuery,
+      success: listOf(Close),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "List the daily closes of an account, newest first")
   )
   .prefix("/operator/v1/accounts")
   .middleware(OperatorAuthentication)
@@ -108,7 +143,15 @@ export class ConnectionBooksGroup extends HttpApiGroup.make("connectionBooks")
       .annotate(
         OpenApi.Description,
         "What the bank received, returned and sent through the connection, with the order behind each line. They have no running balance."
-      )
+      ),
+    HttpApiEndpoint.get("closes", "/:id/closes", {
+      params: byId,
+      query: listQuery,
+      success: listOf(Close),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List the daily closes of a bank account, newest first")
   )
   .prefix("/operator/v1/connections")
   .middleware(OperatorAuthentication)

@@ -1,5 +1,5 @@
 /**
- * The settings of the service, read once at start. All are optional; `docs/operations.md` describes them.
+ * The settings of the service, read once at start. All are optional; `docs/operations/settings.md` describes them.
  */
 import { type Network, parseNetworks } from "@pix-payments/domain/PublicUrl"
 import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"

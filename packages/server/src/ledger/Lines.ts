@@ -158,7 +158,8 @@ const findAtBank = statement(
 
 const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : "00000000-0000-0000-0000-000000000000")
 
-const isBankLine = (owner: string) => (owner === "connection_id" ? "connection_id IS NOT NULL AND" : "")
+/** The condition of the index. */
+const isIndexed = (owner: string) => (owner === "connection_id" ? "connection_id IS NOT NULL" : "position > 0")
 
 // The lines are a range of one index; filters only choose among those that were read. Limits are literals, so that the planner
 // does not expect a tenth of the table.
@@ -184,7 +185,7 @@ const pageOf = (of: LinesOf, filters: LineFilters, cursor: Place | undefined, co
     parameters,
     text: `WITH examined AS MATERIALIZED (
       SELECT ${columns} FROM ledger_transfers
-      WHERE ${isBankLine(owner)} ${key} >= ${from} AND (${owner}, day) <= (${account}, ${to}) AND ${before}
+      WHERE ${isIndexed(owner)} AND ${key} >= ${from} AND (${owner}, day) <= (${account}, ${to}) AND ${before}
       ${backwards} LIMIT ${conditions.length > 0 ? MOST_EXAMINED : count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT}
     ), lines AS (
       SELECT * FROM examined WHERE ${["true", ...conditions].join(" AND ")} LIMIT ${bind(count, "integer")}
@@ -200,7 +201,7 @@ const afterOf = (of: BooksOf, place: Place, to: string, count: number) => {
   return {
     parameters: [id, place.day, place.at, to],
     text: `SELECT ${columns} FROM ledger_transfers
-      WHERE ${isBankLine(owner)} (${owner}, day, ${order}) > ($1::uuid, $2::date, $3::${orderType})
+      WHERE ${isIndexed(owner)} AND (${owner}, day, ${order}) > ($1::uuid, $2::date, $3::${orderType})
         AND (${owner}, day) <= ($1::uuid, $4::date)
       ORDER BY ${owner}, day, ${order} LIMIT ${count}`
   }

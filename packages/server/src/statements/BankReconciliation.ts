@@ -173,8 +173,12 @@ export const metricsLoop = Layer.effectDiscard(
   Effect.gen(function* () {
     const store = yield* ReconciliationStore
     const metrics = yield* Metrics
-    const round = Effect.map(store.unmatched, (unmatched) => {
-      metrics.unmatchedLines(unmatched)
+    const round = Effect.map(store.unmatched, ({ cents, lines, oldestSeconds }) => {
+      metrics.gauges({
+        bank_reconciliation_unmatched_lines: lines,
+        bank_reconciliation_unmatched_cents: cents,
+        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds
+      })
       return 0
     })
     yield* Effect.forkScoped(BackgroundLoop.run("metrics of reconciliations", round, Effect.sleep("30 seconds")))

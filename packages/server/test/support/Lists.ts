@@ -32,6 +32,8 @@ export interface ListAsked {
   /** Conditions that hold for all that is in the list, and those on what a cursor may name. */
   readonly scope: ReadonlyArray<string>
   readonly values: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Filters that no index serves beside others: each is asked for alone, and with an account. */
+  readonly walked: Readonly<Record<string, ReadonlyArray<string>>>
   readonly means: (filter: string, value: string) => string
 }
 
@@ -82,6 +84,7 @@ export const addListedReconciliation = Effect.flatMap(
 export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
   const { accountId, applicationId, endpointId, keyId, some } = tenant
   const created = { created_after: [some.instant], created_before: ["2100-01-01T00:00:00Z"] }
+  const amounts = { amount_min: ["2"], amount_max: ["1000"] }
   const own = `account_id = '${accountId}'`
   const known: Readonly<Record<string, Pick<ListAsked, "table" | "values"> & Partial<ListAsked>>> = {
     "/v1/charges": {
@@ -114,20 +117,47 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         origin: ["api", "checkout"],
         reference: ["same"],
         end_to_end_id: [some.endToEndId]
+      },
+      walked: {
+        ...created,
+        ...amounts,
+        status: ChargeStatus.literals,
+        method: ["pix", "card"],
+        application_id: [applicationId],
+        connection_id: [endpointId],
+        paid_after: [some.instant],
+        paid_before: ["2100-01-01T00:00:00Z"],
+        failure_reason: ["none"],
+        customer_document: ["52998224725"],
+        q: ["maria silva"]
       }
     },
     "/operator/v1/payouts": {
       table: "payouts",
-      values: { account_id: [accountId], status: PayoutStatus.literals }
+      values: { account_id: [accountId], status: PayoutStatus.literals, method: ["pix", "ted"] },
+      walked: {
+        ...created,
+        ...amounts,
+        origin: ["api", "dashboard"],
+        application_id: [applicationId],
+        connection_id: [endpointId],
+        failure_reason: ["none"],
+        reference: ["same"],
+        end_to_end_id: [some.endToEndId],
+        recipient_document: ["52998224725"],
+        q: ["maria silva"]
+      }
     },
     "/operator/v1/approvals": { table: "approvals", values: { status: ApprovalStatus.literals } },
     "/operator/v1/disputes": {
       table: "disputes",
-      values: { charge_id: [some.charge], status: DisputeStatus.literals }
+      values: { charge_id: [some.charge], status: DisputeStatus.literals },
+      walked: { ...created, account_id: [accountId], deadline_before: ["2100-01-01T00:00:00Z"], order: ["deadline"] }
     },
     "/operator/v1/refunds": {
       table: "refunds",
-      values: { charge_id: [some.charge], status: RefundStatus.literals }
+      values: { charge_id: [some.charge], status: RefundStatus.literals },
+      walked: { ...created, ...amounts, account_id: [accountId] }
     },
     "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
     "/operator/v1/reconciliations": { table: "reconciliations", values: { connection_id: [SIMULATOR_CONNECTION] } },
@@ -148,7 +178,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         resource_id: [some.charge],
         endpoint_id: [endpointId],
         event: ["charge.pix.paid", "dispute.pix.lost"]
-      }
+      },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/requests": {
       table: "requests",
@@ -158,7 +189,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         request_id: ["7"],
         route: ["GET /v1/charges", "POST /v1/payouts"],
         status: ["200", "201", "400"]
-      }
+      },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/webhooks": {
       table: "webhook_endpoints",
@@ -188,6 +220,18 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       scope: [`connection_id = '${SIMULATOR_CONNECTION}'`],
       values: lineFilters
     },
+    "/operator/v1/accounts/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/accounts/${accountId}/closes`,
+      scope: [`owner_id = '${accountId}'`],
+      values: {}
+    },
+    "/operator/v1/connections/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/closes`,
+      scope: [`owner_id = '${SIMULATOR_CONNECTION}'`],
+      values: {}
+    },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }
@@ -195,13 +239,15 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
   }
   return routes.map(({ filters, template }) => {
     const found = known[template]
-    const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in found.values))
+    const listed = { ...found?.values, ...found?.walked }
+    const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in listed))
     if (found === undefined || missing.length > 0) throw new Error(`${template} needs a line for ${missing.join(", ")}`)
     return {
       template,
       path: template,
       isPublic: template.startsWith("/v1/"),
       scope: [],
+      walked: {},
       means: (filter, value) => meaning(found.table, filter, value),
       ...found
     }
@@ -209,8 +255,18 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
 }
 
 const meaning = (table: string, filter: string, value: string): string => {
-  if (filter === "created_after") return `created_at > '${value}'`
-  if (filter === "created_before") return `created_at < '${value}'`
+  if (filter === "amount_min") return `amount >= ${value}`
+  if (filter === "amount_max") return `amount <= ${value}`
+  if (filter === "paid_after") return `paid_at > '${value}'`
+  if (filter === "paid_before") return `paid_at < '${value}'`
+  if (filter === "deadline_before") return `status IN ('open', 'under_review') AND defense_deadline_at < '${value}'`
+  if (filter === "order") return "status IN ('open', 'under_review') AND defense_deadline_at IS NOT NULL"
+  if (filter === "q") return "false"
+  // A request of nobody's key is of no account.
+  if (filter === "account_id" && table === "requests") return `account_id = '${value}' AND key_id IS NOT NULL`
+  const createdAt = table === "disputes" ? "opened_at" : table === "requests" ? "at" : "created_at"
+  if (filter === "created_after") return `${createdAt} > '${value}'`
+  if (filter === "created_before") return `${createdAt} < '${value}'`
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
   if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
@@ -246,14 +302,27 @@ const routes = [...paymentsRoutes, ...operatorRoutes]
   }))
 
 /** Every choice of one value, or of none, for each filter. Ends of time come together. */
-export const combinationsOf = ({ values }: ListAsked): ReadonlyArray<Query> =>
-  Object.entries(values).reduce<ReadonlyArray<Query>>(
+export const combinationsOf = ({ values, walked }: ListAsked): ReadonlyArray<Query> => {
+  const served = Object.entries(values).reduce<ReadonlyArray<Query>>(
     (made, [name, each]) =>
       name === "created_before"
         ? made.map((one) => ("created_after" in one ? { ...one, [name]: each[0]! } : one))
         : made.flatMap((one) => [one, ...each.map((value) => ({ ...one, [name]: value }))]),
     [{}]
   )
+  const [account] = values["account_id"] ?? []
+  const others = Object.entries(walked).flatMap(([name, each]) =>
+    each.flatMap((value) => [
+      { [name]: value },
+      ...(account === undefined ? [] : [{ account_id: account, [name]: value }])
+    ])
+  )
+  return [...served, ...others]
+}
+
+/** Whether a list may look at more rows than it shows for this query. */
+export const isWalked = ({ values, walked }: ListAsked, query: Query): boolean =>
+  Object.keys(query).some((name) => name in walked && !(name in values) && !name.startsWith("created_"))
 
 /** Ends of time are one filter. */
 export const filtersOf = (query: Query): ReadonlyArray<string> =>

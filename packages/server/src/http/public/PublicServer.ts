@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ApiKeys } from "../../accounts/ApiKeys.ts"
 import type { Cached, Confirmed } from "../../accounts/Caller.ts"
-import { Metrics } from "../../base/observability/Metrics.ts"
 import { Outward } from "../../base/Outward.ts"
 import { RequestLog } from "../../operations/RequestLog.ts"
 import { Receipts } from "../../receipts/Receipts.ts"
@@ -29,7 +28,6 @@ export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const { host, port } = yield* Settings
     const log = yield* RequestLog
-    const metrics = yield* Metrics
     const addresses = yield* ListenAddresses
     const guard = KeyGuard.make(yield* ApiKeys, yield* KeyRateLimit, yield* Outward)
     addresses.public = yield* listen({
@@ -41,7 +39,6 @@ export const layer = Layer.effectDiscard(
       pages,
       probes: [],
       refusalOf: () => undefined,
-      onShed: (info, durationMs) => metrics.request(info.route, 503, durationMs),
       onAnswered: log.write
     })
   })

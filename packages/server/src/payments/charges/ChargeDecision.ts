@@ -121,6 +121,7 @@ export const newCharge = (
   receiver: null,
   expiresAtMs: createdAtMs + (request.expires_in ?? merchant.defaultExpiresInSeconds) * 1000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs,
   sequence: 1,
@@ -202,23 +203,21 @@ export const allowedReport = (charge: StoredCharge, report: ChargeReport): Charg
 /** A charge after a step that its state allows. */
 export const afterStep = (locked: LockedCharge, { movements, report }: ChargeStep): LockedCharge => {
   const transition = report === undefined ? undefined : chargeTransition(report, locked.charge.status)
+  const sent = (place: ChargePlace) =>
+    movements.reduce(
+      (sum, { amount, credit, debit }) => sum + (credit === place ? amount : 0) - (debit === place ? amount : 0),
+      0
+    )
+  const charge = { ...locked.charge, refundedAmount: locked.charge.refundedAmount + sent("acquirer") }
   return {
-    charge: transition === undefined ? locked.charge : changedBy(locked.charge, transition),
-    funds: movements.reduce(moved, locked.funds),
+    charge: transition === undefined ? charge : changedBy(charge, transition),
+    funds: {
+      pending: locked.funds.pending + sent("pending"),
+      available: locked.funds.available + sent("available"),
+      blocked: locked.funds.blocked + sent("blocked"),
+      inTransit: locked.funds.inTransit + sent("returns_in_transit")
+    },
     order: locked.order
-  }
-}
-
-const moved = (
-  { available, blocked, inTransit, pending }: ChargeFunds,
-  { amount, credit, debit }: ChargeStep["movements"][number]
-): ChargeFunds => {
-  const change = (place: ChargePlace) => (credit === place ? amount : 0) - (debit === place ? amount : 0)
-  return {
-    pending: pending + change("pending"),
-    available: available + change("available"),
-    blocked: blocked + change("blocked"),
-    inTransit: inTransit + change("returns_in_transit")
   }
 }
 

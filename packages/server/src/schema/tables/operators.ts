@@ -18,6 +18,12 @@ export const operatorTables = [
     value text NOT NULL
   )`,
 
+  `-- The keys of SECRETS_KEYS that something may be sealed with.
+  CREATE TABLE secrets_keys (
+    id text PRIMARY KEY, -- the beginning of the key's SHA-256
+    first_used_at timestamptz NOT NULL DEFAULT now()
+  )`,
+
   `-- What operators set for the installation. One row.
   CREATE TABLE installation_settings (
     id boolean PRIMARY KEY DEFAULT true CHECK (id),

@@ -1,20 +1,22 @@
 /**
  * The operator routes of the books.
  */
-import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
+import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
 import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
+import { type CloseRow, Closes } from "../../../ledger/Closes.ts"
 import { type LineDetail, LineDetails } from "../../../ledger/LineDetails.ts"
 import { type LinesOf, Lines, type Movement } from "../../../ledger/Lines.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { pageFrom } from "../../pipeline/Lists.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const accountBooksHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
+  const closes = yield* Closes
   const page = yield* pages
 
   const handlers: OperatorHandlers<"accountBooks"> = {
@@ -22,6 +24,11 @@ export const accountBooksHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id } = yield* accounts.get(yield* knownId(params))
         return yield* page({ accountId: id, balance: query.balance ?? "available" }, query)
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    closes: ({ params, query }) =>
+      Effect.gen(function* () {
+        const { id } = yield* accounts.get(yield* knownId(params))
+        return listAnswer(yield* closes.list({ accountId: id }, pageFrom(query)), toClose, pageFrom(query))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor }))
   }
   return handlers
@@ -29,6 +36,7 @@ export const accountBooksHandlers = Effect.gen(function* () {
 
 export const connectionBooksHandlers = Effect.gen(function* () {
   const connections = yield* ConnectionStore
+  const closes = yield* Closes
   const page = yield* pages
 
   const handlers: OperatorHandlers<"connectionBooks"> = {
@@ -36,6 +44,11 @@ export const connectionBooksHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id } = yield* connections.get(yield* knownId(params))
         return yield* page({ connectionId: id }, query)
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    closes: ({ params, query }) =>
+      Effect.gen(function* () {
+        const { id } = yield* connections.get(yield* knownId(params))
+        return listAnswer(yield* closes.list({ connectionId: id }, pageFrom(query)), toClose, pageFrom(query))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor }))
   }
   return handlers
@@ -105,3 +118,24 @@ export const toTransaction = (of: LinesOf, line: Movement, detail: LineDetail): 
     created_at: line.created_at.toISOString()
   }
 }
+
+/** The close of `/operator/v1`. */
+export const toClose = (row: CloseRow): Close => ({
+  id: row.id,
+  object: "close",
+  account_id: row.book === "ledger" ? row.owner_id : null,
+  connection_id: row.book === "bank" ? row.owner_id : null,
+  day: row.day,
+  opening: Number(row.opening),
+  credits: Number(row.credits),
+  debits: Number(row.debits),
+  fees: Number(row.fees),
+  closing: Number(row.closing),
+  lines: Number(row.lines),
+  last_position: Number(row.last_position),
+  balances: row.balances,
+  lines_hash: row.lines_hash,
+  previous_hash: row.previous_hash,
+  hash: row.hash,
+  created_at: row.closed_at.toISOString()
+})
