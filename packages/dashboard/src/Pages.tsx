@@ -25,6 +25,7 @@ const lists: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
   operators: () => import("./pages/Operators.tsx").then((page) => page.Operators),
   "outbox-failures": () => import("./pages/OutboxFailures.tsx").then((page) => page.OutboxFailures),
   payouts: () => import("./pages/Payouts.tsx").then((page) => page.Payouts),
+  reconciliations: () => import("./pages/Reconciliations.tsx").then((page) => page.Reconciliations),
   refunds: () => import("./pages/Refunds.tsx").then((page) => page.Refunds),
   requests: () => import("./pages/Logs.tsx").then((page) => page.Requests),
   sessions: () => import("./pages/Sessions.tsx").then((page) => page.Sessions),
@@ -46,7 +47,8 @@ const resources: Readonly<Record<string, () => Promise<ResourcePage>>> = {
   endpoints: () => import("./pages/EndpointPage.tsx").then((page) => page.EndpointPage),
   exceptions: () => import("./pages/ExceptionPage.tsx").then((page) => page.ExceptionPage),
   operators: () => import("./pages/OperatorPage.tsx").then((page) => page.OperatorPage),
-  payouts: () => import("./pages/PayoutPage.tsx").then((page) => page.PayoutPage)
+  payouts: () => import("./pages/PayoutPage.tsx").then((page) => page.PayoutPage),
+  reconciliations: () => import("./pages/ReconciliationPage.tsx").then((page) => page.ReconciliationPage)
 }
 
 /** Pages that were opened before, and `null` for a file that could not be loaded. */

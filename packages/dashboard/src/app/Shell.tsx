@@ -60,6 +60,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
         <Link to="/payouts" label={nav.payouts} />
         <Link to="/refunds" label={nav.refunds} />
         <Link to="/ledger" label={nav.ledger} />
+        <Link to="/reconciliations" label={nav.reconciliations} />
         <h2>{nav.developers}</h2>
         <Link to="/developers" label={nav.applications} />
         <Link to="/endpoints" label={nav.endpoints} counts="failing_endpoints" />

@@ -57,6 +57,7 @@ export const en = {
     deliveries: "Deliveries",
     outboxFailures: "Outbox failures",
     refunds: "Returns",
+    reconciliations: "Reconciliation",
     requests: "Requests",
     accounts: "Accounts",
     operators: "Operators",

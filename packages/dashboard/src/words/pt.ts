@@ -57,6 +57,7 @@ export const pt: Words = {
     deliveries: "Entregas",
     outboxFailures: "Eventos sem entrega",
     refunds: "Devoluções",
+    reconciliations: "Conciliação",
     requests: "Requisições",
     accounts: "Contas",
     operators: "Operadores",

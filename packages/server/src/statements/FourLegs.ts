@@ -70,8 +70,8 @@ export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): Reado
   const pairs = pairsOf(bank, books)
   const paired = new Set<BankLine | BookMovement>(pairs.flat())
   const alone = books.filter((movement) => !paired.has(movement))
-  const suggested = ({ amount }: BankLine) =>
-    alone.filter((movement) => movement.amount === amount).slice(0, SUGGESTIONS)
+  const alike = Map.groupBy(alone, ({ amount }) => amount)
+  const suggested = ({ amount }: BankLine) => (alike.get(amount) ?? []).slice(0, SUGGESTIONS)
   const entries: Array<Entry> = []
   for (const [line, movement] of pairs) {
     if (line.day !== day && movement.day !== day) continue
@@ -131,16 +131,14 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
     for (const line of bank) {
       const key = free.has(line) ? keyOf(line) : undefined
       const candidates = key === undefined ? undefined : waiting.get(key)
-      // The first that is free and fits. Those before it are taken.
-      for (; candidates !== undefined && candidates.at < candidates.list.length; candidates.at++) {
-        const movement = candidates.list[candidates.at]!
-        if (!free.has(movement)) continue
-        if (!fits(line, movement)) break
-        free.delete(line)
-        free.delete(movement)
-        pairs.push([line, movement])
-        break
-      }
+      if (candidates === undefined) continue
+      // Those before the first that is free are taken for good.
+      while (candidates.at < candidates.list.length && !free.has(candidates.list[candidates.at]!)) candidates.at++
+      const movement = candidates.list[candidates.at]
+      if (movement === undefined || !fits(line, movement)) continue
+      free.delete(line)
+      free.delete(movement)
+      pairs.push([line, movement])
     }
   }
   const side = (amount: number) => (amount < 0 ? "-" : "+")

@@ -160,8 +160,8 @@ export class ReconciliationStore extends Context.Service<
           })),
           isKnown: known?.is_known ?? false,
           isNextDayKnown: known?.is_next_known ?? false,
-          opening: known?.opening == null ? null : Number(known.opening),
-          closing: known?.closing == null ? null : Number(known.closing)
+          opening: centsOf(known?.opening),
+          closing: centsOf(known?.closing)
         }
       })
 
@@ -181,13 +181,19 @@ export class ReconciliationStore extends Context.Service<
         requestOf: (statementId) =>
           write(
             Effect.gen(function* () {
-              // A line may pair with a movement of the day before or after.
+              // A line may pair with a movement of the day before or after. The newest day has the highest id.
               const days = yield* sql<{ connection_id: string; day: string }>`
-                SELECT DISTINCT connection_id, (day + around)::text AS day
-                FROM bank_statement_lines, generate_series(-1, 1) AS around
-                WHERE statement_id = ${statementId}::uuid
-                UNION
-                SELECT connection_id, to_day::text FROM bank_statements WHERE id = ${statementId}::uuid AND to_day IS NOT NULL`
+                SELECT l.connection_id, l.day::text AS day
+                FROM (
+                  SELECT DISTINCT connection_id, day + around AS day
+                  FROM bank_statement_lines, generate_series(-1, 1) AS around
+                  WHERE statement_id = ${statementId}::uuid
+                  UNION
+                  SELECT connection_id, to_day FROM bank_statements WHERE id = ${statementId}::uuid
+                ) l
+                WHERE EXISTS (SELECT FROM bank_statements s
+                  WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
+                ORDER BY l.day`
               yield* sql.unsafe(
                 ...insertDays({
                   days: days.map(({ connection_id, day }) => ({ id: ids.next().id, connectionId: connection_id, day }))
@@ -314,6 +320,9 @@ export const MOST_LINES = 10_000
 const DAYS_AGAIN = 90
 
 const isUnmatched: ReadonlySet<LineState> = new Set(unmatchedStates)
+
+const centsOf = (stored: bigint | null | undefined): number | null =>
+  stored === null || stored === undefined ? null : Number(stored)
 
 interface BankLineRow {
   readonly id: string

@@ -28,6 +28,8 @@ export const dashboardPages: ReadonlyArray<DashboardPage> = [
   { name: "sent-payout", path: (world) => `/payouts/${world.sentPayoutId}`, heading: "R$ 1.820,00" },
   { name: "refunds", path: () => "/refunds", heading: "Returns", inPortuguese: "Devoluções" },
   { name: "ledger", path: () => "/ledger", heading: "Ledger", inPortuguese: "Razão" },
+  { name: "reconciliations", path: () => "/reconciliations", heading: "Reconciliation", inPortuguese: "Conciliação" },
+  { name: "reconciliation", path: (world) => `/reconciliations/${world.reconciliationId}`, heading: "2026-11-25" },
   {
     name: "developers",
     path: (world) => `/developers?account_id=${world.accountId}`,

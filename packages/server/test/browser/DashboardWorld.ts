@@ -1,5 +1,7 @@
 /** Something for every page of the dashboard to show. */
 import { assert } from "@effect/vitest"
+import type { Reconciliation } from "@pix-payments/api/operator/Reconciliations"
+import { statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../support/Bank.ts"
@@ -69,8 +71,42 @@ export const makeDashboardWorld = Effect.gen(function* () {
     connectionId: connection.id,
     payoutId: payout.id,
     sentPayoutId: sent.id,
-    deliveryId: delivery!.id
+    deliveryId: delivery!.id,
+    reconciliationId: yield* comparedDay(connection.id)
   }
+})
+
+/** A day of a bank that has lines which the books lack. */
+const comparedDay = Effect.fnUntraced(function* (connectionId: string) {
+  const line = (cents: number, text: string, endToEndId = "") => ({
+    atMs: Date.parse("2026-11-25T15:00:00Z"),
+    cents,
+    endToEndId,
+    text
+  })
+  const file = statementFile(
+    {
+      bank: "364",
+      branch: "0001",
+      account: "12345-6",
+      from: "2026-11-25",
+      to: "2026-11-25",
+      openingCents: 1_000_000,
+      lines: [
+        line(12_990, "PIX RECEBIDO ANA SOUZA", "E1234567820261125150000000000001"),
+        line(-150, "TARIFA PIX"),
+        line(-500_000, "APLICACAO CDB")
+      ]
+    },
+    { ...tidy, format: "cnab240" }
+  )
+  const body = { connection_id: connectionId, content: Buffer.from(file).toString("base64") }
+  yield* operated("POST", "/bank-statements", body, 201)
+  const { data } = yield* eventually(
+    operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
+    (list) => list.data.every(({ status }) => status !== "requested")
+  )
+  return data.find(({ day }) => day === "2026-11-25")!.id
 })
 
 /** An operator, who asks two admins for a payout above the account's limit. */

@@ -31,6 +31,7 @@ const lists = [
   "operators",
   "outbox-failures",
   "payouts",
+  "reconciliations",
   "refunds",
   "requests",
   "search",

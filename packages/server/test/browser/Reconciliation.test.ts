@@ -1,0 +1,62 @@
+/** The pages of reconciliations: a statement file is imported, and the lines of a day are worked through by keyboard. */
+import { assert, layer } from "@effect/vitest"
+import { statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import * as Effect from "effect/Effect"
+import { TestService } from "../support/TestService.ts"
+import { makeDashboardWorld } from "./DashboardWorld.ts"
+import { loopback } from "../support/Receiver.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [3_600_000] }
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconciliation", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-273, OPR-277: a statement is imported on the page, and its day's lines are opened with the keyboard",
+    () =>
+      Effect.gen(function* () {
+        const { operatorUrl } = yield* TestService
+        const world = yield* makeDashboardWorld
+        const file = statementFile(
+          {
+            bank: "364",
+            branch: "0001",
+            account: "12345-6",
+            from: "2026-11-24",
+            to: "2026-11-24",
+            openingCents: 0,
+            lines: [{ atMs: Date.parse("2026-11-24T15:00:00Z"), cents: -150, endToEndId: "", text: "TARIFA PIX" }]
+          },
+          { ...tidy, balances: true }
+        )
+        yield* visiting(operatorUrl, async (visit) => {
+          await visit.signIn(world.adminToken)
+          const { page } = visit
+          await visit.inspect("reconciliations", "/reconciliations", "Reconciliation")
+          await page.getByRole("button", { name: "Import statement" }).click()
+          await page.getByLabel("Connection").selectOption({ label: "Banco de teste" })
+          await page
+            .getByLabel("Files")
+            .setInputFiles({ name: "november.ofx", mimeType: "text/plain", buffer: Buffer.from(file) })
+          await visit.look("reconciliation-import")
+          await page.getByRole("dialog").getByRole("button", { name: "Import statement" }).click()
+          await page.getByText("1 lines read, 1 new, 2 not read").waitFor()
+          await page.getByText("it is a balance, not a movement").first().waitFor()
+          await visit.look("reconciliation-imported")
+
+          await visit.inspect("reconciliation", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
+          await page.goto(`${operatorUrl}/reconciliations/${world.reconciliationId}`)
+          await page.getByText("not in the books").first().waitFor()
+          await page.getByText("moved by the owner").first().waitFor()
+          await page.keyboard.press("j")
+          assert.strictEqual(await page.evaluate("document.activeElement.className"), "row")
+          await page.getByRole("link", { name: "bank fee" }).last().click()
+          await page.waitForURL(/state=bank_fee/)
+          await page.getByRole("button", { name: "Português" }).click()
+          await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
+          await visit.glance("reconciliations-pt", "/reconciliations", "Conciliação")
+          visit.assertNoFault()
+        })
+      }),
+    300_000
+  )
+})
