@@ -1211,6 +1211,33 @@ WITH
     ON CONFLICT (date, account_id, resource) DO UPDATE
     SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  added_hours AS (
+    INSERT INTO hourly_volumes (at, account_id, resource, reason, count, amount)
+    SELECT date_trunc('hour', paid_at), account_id, 'charge', '', count(*), sum(amount)::bigint
+    FROM moved
+    WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT date_trunc('hour', m.created_at), p.account_id, 'payout', '', count(*), sum(p.amount)::bigint
+    FROM moved m JOIN payouts p ON p.id = m.resource_id
+    WHERE m.resource = 'payout' AND m.status = 'completed'
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT
+      date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      sum(coalesce(c.amount, p.amount, 0))::bigint
+    FROM
+      moved m
+      LEFT JOIN charges c ON m.resource = 'charge'
+      AND c.id = m.resource_id
+      LEFT JOIN payouts p ON m.resource = 'payout'
+      AND p.id = m.resource_id
+    WHERE m.status = 'failed'
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT (at, account_id, resource, reason) DO UPDATE
+    SET count = hourly_volumes.count + excluded.count, amount = hourly_volumes.amount + excluded.amount
+  ),
   inserted_charge_words AS (
     INSERT INTO charge_words (word, charge_id)
     SELECT word, t.id

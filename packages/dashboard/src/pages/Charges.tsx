@@ -71,7 +71,7 @@ export const Charges = () => {
           cell: (charge) => (
             <>
               <Moment of={charge.created_at} />
-              <code class="quiet under">{shortIdOf(charge.id)}</code>
+              <span class="id quiet under">{shortIdOf(charge.id)}</span>
             </>
           ),
           right: true

@@ -1,5 +1,6 @@
 /**
- * How many charges and payouts are in each state, and what was paid, returned and sent by day. Counted from `changes`, but
+ * How many charges and payouts are in each state, what was paid, returned and sent by day and hour, and the words by which they
+ * are found. Counted from `changes`, but
  * for returns, of which a charge may have several without a change.
  *
  * Guarantees:
@@ -24,6 +25,7 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { addedHours } from "./HourlyVolumes.ts"
 import { insertedWords } from "../payments/words/Words.ts"
 
 export class StatusCounts extends Context.Service<
@@ -190,6 +192,7 @@ const advance = statement(
     ON CONFLICT (date, account_id, resource)
       DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  ${addedHours},
   ${insertedWords("charges", firstChanges("charge"))},
   ${insertedWords("payouts", firstChanges("payout"))},
   position_moved AS (

@@ -80,10 +80,10 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         await page.getByLabel("Created: to").first().fill(`${day}T15:00`)
         await page.keyboard.press("Enter")
         await page.getByText("refused by the simulator").first().waitFor()
-        await page.getByText("3 rows · R$ 297,00").waitFor()
         assert.include(page.url(), "status=failed")
         await visit.look("tasks-failed")
         await page.getByRole("combobox", { name: "Account" }).selectOption(accountId)
+        await page.getByText("3 rows · R$ 297,00").waitFor()
         await page.getByRole("list", { name: "Filters that are on" }).getByText("Livraria Capitu").click()
         await page.waitForURL((url) => !url.search.includes("account_id"))
         visit.assertNoFault()
@@ -115,9 +115,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         for (const name of ["charges", "payouts", "refunds", "disputes", "deliveries", "requests"]) {
           await visit.glance(`tasks-${name}`, `/${name}?created_after=2020-01-01T00:00:00Z`, /./)
         }
-        await visit.walk("tasks-list", "/charges", "Charges")
+        await visit.inspect("tasks-list", "/charges", "Charges")
         await page.getByRole("button", { name: "Português" }).click()
-        await visit.walk("tasks-list-pt", "/charges?status=failed", "Cobranças")
+        await visit.inspect("tasks-list-pt", "/charges?status=failed", "Cobranças")
       })
     })
   )
