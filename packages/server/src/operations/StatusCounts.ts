@@ -20,6 +20,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { Settings } from "../base/Settings.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
@@ -39,7 +40,9 @@ export class StatusCounts extends Context.Service<
 >()("@pix-payments/server/StatusCounts") {
   static readonly layer = Layer.effect(
     StatusCounts,
-    Effect.map(SqlClient, (sql) => {
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { searchWords } = yield* Settings
       /** Runs with the position, which no other process has meanwhile. */
       const locked = <A, E>(run: (position: PositionRow) => Effect.Effect<A, E>) =>
         sql.withTransaction(
@@ -49,7 +52,10 @@ export class StatusCounts extends Context.Service<
         )
       return StatusCounts.of({
         advance: locked((position) =>
-          Effect.map(sql.unsafe<{ readonly scanned: number }>(...advance(position)), ([row]) => row?.scanned ?? 0)
+          Effect.map(
+            sql.unsafe<{ readonly scanned: number }>(...advance[searchWords](position)),
+            ([row]) => row?.scanned ?? 0
+          )
         ).pipe(
           Effect.map((scanned) => scanned ?? 0),
           runToCompletion(sql)
@@ -171,9 +177,10 @@ const firstChanges = (resource: "charge" | "payout") =>
 const lockPosition = `
   SELECT transaction_id::text AS transaction_id, change_id FROM status_counts_position FOR UPDATE SKIP LOCKED`
 
-const advance = statement(
-  { transaction_id: value("text"), change_id: value("uuid") },
-  (p) => `
+const advanceWith = (words: ReadonlyArray<string>) =>
+  statement(
+    { transaction_id: value("text"), change_id: value("uuid") },
+    (p) => `
   WITH scanned AS MATERIALIZED (
     SELECT ${scannedColumns} FROM changes
     WHERE (transaction_id, id) > (${p.transaction_id}::xid8, ${p.change_id})
@@ -193,8 +200,7 @@ const advance = statement(
       DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
   ${addedHours},
-  ${insertedWords("charges", firstChanges("charge"))},
-  ${insertedWords("payouts", firstChanges("payout"))},
+  ${words.map((cte) => `${cte},`).join("\n  ")}
   position_moved AS (
     UPDATE status_counts_position SET (transaction_id, change_id) = (
       SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1
@@ -202,7 +208,13 @@ const advance = statement(
     WHERE EXISTS (SELECT FROM scanned)
   )
   SELECT count(*)::integer AS scanned FROM scanned`
-)
+  )
+
+/** By the setting `SEARCH_WORDS`. */
+const advance = {
+  on: advanceWith([insertedWords("charges", firstChanges("charge")), insertedWords("payouts", firstChanges("payout"))]),
+  off: advanceWith([])
+}
 
 const mergeExpired = `
   WITH expired AS (

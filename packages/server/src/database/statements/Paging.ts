@@ -108,17 +108,11 @@ interface Walking {
 /**
  * Runs walks. Their limits are about as many rows as the planner expects of a range: it would read the whole range, and sort it.
  */
-export const WALK_PLANNER = "SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+export const WALK_PLANNER =
+  "SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
 
 const inIndexOrder = <A, E, R>(walks: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    sql.withTransaction(
-      Effect.andThen(
-        sql.unsafe(WALK_PLANNER),
-        walks
-      )
-    )
-  )
+  Effect.flatMap(SqlClient, (sql) => sql.withTransaction(Effect.andThen(sql.unsafe(WALK_PLANNER), walks)))
 
 const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page, walking: Walking) {
   const { cursor, run, walk } = walking
