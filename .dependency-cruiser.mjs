@@ -41,7 +41,9 @@ export const serverFolders = [
   ["payments/refunds/", "refunds: decisions, rows, orders to the provider, returns that it reports"],
   ["payments/disputes/", "disputes: decisions, rows, defenses"],
   ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
+  ["receipts/", "receipts of money that moved: their text, page, PDF and code"],
   ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
+  ["statements/", "statement files of banks: read, stored, reconciled with the books"],
   ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
   ["webhooks/queue/", "claims of deliveries, leases, capacity"],
   ["webhooks/fan-out/", "from an outbox row to its deliveries"],
@@ -58,7 +60,8 @@ export const serverFolders = [
   ["main.ts", "the service as a process"],
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"],
-  ["reconcile.ts", "the comparison with the banks as a process"]
+  ["reconcile.ts", "the comparison with the banks as a process"],
+  ["secrets.ts", "sealing with the newest key as a process"]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])
@@ -97,6 +100,25 @@ export default {
       severity: "error",
       from: { path: "^packages/[^/]+/src/", pathNot: "^packages/psp-double/" },
       to: { path: "^packages/psp-double/" }
+    },
+    {
+      name: "the judge knows something of the service",
+      comment: "its models import each other only; what starts the processes also PostgreSQL and the double of a bank",
+      severity: "error",
+      from: { path: "^histories/judge/" },
+      to: { pathNot: "^(histories/judge/|node:|crypto$)" }
+    },
+    {
+      name: "histories import the service",
+      severity: "error",
+      from: { path: "^histories/" },
+      to: { path: "^(packages|bench|examples)/", pathNot: "^packages/(embedded-postgres|psp-double)/src/" }
+    },
+    {
+      name: "somebody imports histories",
+      severity: "error",
+      from: { pathNot: "^histories/" },
+      to: { path: "^histories/" }
     },
     ...upward(
       "packages",

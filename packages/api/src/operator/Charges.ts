@@ -1,5 +1,4 @@
 /** Charges of every account and origin, and what operators order about them: OPR-19 to OPR-22, OPR-70 to OPR-72. */
-import { Cents } from "@pix-payments/domain/Cents"
 import { amountFrom, Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
 import { Instant } from "@pix-payments/domain/Instant"
 import { listQuery } from "@pix-payments/domain/List"
@@ -54,8 +53,7 @@ export const OperatorCharge = Schema.Struct({
   account_id: Id,
   application_id: Id,
   origin: open(ChargeOrigin),
-  refunds: Schema.Array(Refund),
-  refunded_amount: Cents.annotate({ description: "Cents that went back to the payer." })
+  refunds: Schema.Array(Refund)
 }).annotate({ identifier: "OperatorCharge" })
 export type OperatorCharge = typeof OperatorCharge.Type
 

@@ -6,11 +6,11 @@ import {
   BankAccount,
   CreatePayout,
   decodeCreatePayout,
-  MINIMUM_PAYOUT_CENTS,
   Payout,
   PayoutMethod,
   PayoutStatus
 } from "@pix-payments/domain/Payout"
+import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Reason"
 import { decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
 import { hasProperty } from "effect/Predicate"
 import * as Result from "effect/Result"

@@ -5,13 +5,14 @@ import { money } from "../format/Money.ts"
 import { AccountName } from "../parts/AccountName.tsx"
 import { ShortLink } from "../parts/Detail.tsx"
 import { List } from "../parts/List.tsx"
+import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
 import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 export const Refunds = () => {
-  const { empty, fields, nav } = words()
+  const { actions, empty, fields, nav } = words()
   return (
     <List
       title={nav.refunds}
@@ -39,6 +40,11 @@ export const Refunds = () => {
           wide: true
         },
         { name: fields.origin, cell: ({ origin }) => inWords(origin), wide: true },
+        {
+          name: actions.receipt,
+          cell: ({ id, status }) => status === "completed" && <ReceiptLink of={`/refunds/${id}`} quiet />,
+          wide: true
+        },
         { name: fields.created, cell: (refund) => <Moment of={refund.created_at} />, right: true }
       ]}
     />

@@ -142,6 +142,7 @@ export const en = {
     bankAccount: "Bank account",
     completed_at: "Completed",
     copyAndPaste: "Copy and paste",
+    day: "Day",
     created: "Created",
     deadline: "Defense until",
     description: "Description",
@@ -235,7 +236,7 @@ export const en = {
   verified: {
     differences: "entries",
     states: "states",
-    checkpoints: "checkpoint replaced"
+    closes: "closed day changed"
   },
   timeline: {
     delivered: "delivered to",
@@ -253,6 +254,7 @@ export const en = {
     reveal: "Reveal",
     cancelCharge: "Cancel charge",
     refund: "Return",
+    receipt: "Receipt",
     approve: "Approve",
     cancelPayout: "Cancel payout",
     defend: "File defense",

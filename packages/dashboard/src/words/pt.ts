@@ -140,6 +140,7 @@ export const pt: Words = {
     bankAccount: "Conta bancária",
     completed_at: "Concluído",
     copyAndPaste: "Pix Copia e Cola",
+    day: "Dia",
     created: "Criação",
     deadline: "Defesa até",
     description: "Descrição",
@@ -232,7 +233,7 @@ export const pt: Words = {
   verified: {
     differences: "lançamentos",
     states: "estados",
-    checkpoints: "ponto de controle trocado"
+    closes: "dia fechado alterado"
   },
   timeline: {
     delivered: "entregue a",
@@ -250,6 +251,7 @@ export const pt: Words = {
     reveal: "Revelar",
     cancelCharge: "Cancelar cobrança",
     refund: "Devolver",
+    receipt: "Comprovante",
     approve: "Aprovar",
     cancelPayout: "Cancelar pagamento",
     defend: "Enviar defesa",

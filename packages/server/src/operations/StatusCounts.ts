@@ -22,6 +22,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Settings } from "../base/Settings.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../base/observability/Metrics.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
@@ -43,6 +44,7 @@ export class StatusCounts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { searchWords } = yield* Settings
+      const metrics = yield* Metrics
       /** Runs with the position, which no other process has meanwhile. */
       const locked = <A, E>(run: (position: PositionRow) => Effect.Effect<A, E>) =>
         sql.withTransaction(
@@ -52,12 +54,15 @@ export class StatusCounts extends Context.Service<
         )
       return StatusCounts.of({
         advance: locked((position) =>
-          Effect.map(
-            sql.unsafe<{ readonly scanned: number }>(...advance[searchWords](position)),
-            ([row]) => row?.scanned ?? 0
-          )
+          Effect.map(sql.unsafe<AdvanceRow>(...advance[searchWords](position)), ([row]) => row)
         ).pipe(
-          Effect.map((scanned) => scanned ?? 0),
+          // Counted once it is committed.
+          Effect.map((row) => {
+            for (const each of row?.entered ?? []) {
+              metrics.entered(each.resource === "charge" ? "charges" : "payouts", each.status, each.count, each.cents)
+            }
+            return row?.scanned ?? 0
+          }),
           runToCompletion(sql)
         ),
         mergeExpired: locked(() => sql.unsafe(mergeExpired)).pipe(Effect.asVoid, runToCompletion(sql))
@@ -94,6 +99,17 @@ export interface CountRow {
   readonly count: bigint
   /** In cents. */
   readonly amount: string | null
+}
+
+interface AdvanceRow {
+  readonly scanned: number
+  /** What entered a state, for the metrics. */
+  readonly entered: ReadonlyArray<{
+    readonly resource: "charge" | "payout"
+    readonly status: string
+    readonly count: number
+    readonly cents: number
+  }> | null
 }
 
 interface PositionRow {
@@ -207,7 +223,12 @@ const advanceWith = (words: ReadonlyArray<string>) =>
     )
     WHERE EXISTS (SELECT FROM scanned)
   )
-  SELECT count(*)::integer AS scanned FROM scanned`
+  SELECT (SELECT count(*)::integer FROM scanned) AS scanned,
+    (SELECT json_agg(e) FROM (
+      SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+      FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+      GROUP BY 1, 2
+    ) e) AS entered`
   )
 
 /** By the setting `SEARCH_WORDS`. */

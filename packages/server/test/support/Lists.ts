@@ -2,6 +2,7 @@
  * Every list of both surfaces, with what each of its filters may be asked for: from the declarations, so that a new list,
  * or a new filter, needs a line here.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
 import { ApprovalStatus } from "@pix-payments/domain/Approval"
 import { ChargeStatus } from "@pix-payments/domain/Charge"
@@ -44,6 +45,16 @@ const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
   ) THEN 'canceled' ELSE status END`
 
+/** Lines of the books. Plans do not depend on the values. */
+const lineFilters = {
+  type: ["charge", "adjustment"],
+  from: ["2020-01-01"],
+  to: ["2100-01-01"],
+  amount_min: ["1"],
+  amount_max: ["1"],
+  reveal: []
+}
+
 const isFailing = `active AND disabled_at IS NULL AND EXISTS (
     SELECT 1 FROM webhook_endpoint_health h WHERE h.endpoint_id = id AND h.consecutive_failures > 0
   )`
@@ -53,11 +64,20 @@ const operatorId = "01a1fd37-d21e-717f-8451-d23f26a87900"
 const approvalStatus = `CASE WHEN used_at IS NULL AND status <> 'rejected' AND expires_at <= now() THEN 'expired'
   ELSE status END`
 
+const listedReconciliation = "01a1fd37-d21e-717f-8451-d23f26a87901"
+
 /** The operator whose tokens are listed. */
 export const addListedOperator = Effect.flatMap(
   SqlClient,
   (sql) => sql`INSERT INTO operators (id, name, email, role, active, created_at)
     VALUES (${operatorId}::uuid, 'A', 'a@example.com', 'viewer', true, now()) ON CONFLICT DO NOTHING`
+)
+
+/** The day of a bank account whose lines are listed. */
+export const addListedReconciliation = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`INSERT INTO reconciliations (id, connection_id, day, status, created_at)
+    VALUES (${listedReconciliation}::uuid, ${SIMULATOR_CONNECTION}::uuid, '2026-11-25', 'done', now()) ON CONFLICT DO NOTHING`
 )
 
 /** All lists, as a tenant, or an operator who looks for that tenant, asks for them. */
@@ -139,6 +159,14 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       values: { charge_id: [some.charge], status: RefundStatus.literals },
       walked: { ...created, ...amounts, account_id: [accountId] }
     },
+    "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations": { table: "reconciliations", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations/{id}/lines": {
+      table: "reconciliation_lines",
+      path: `/operator/v1/reconciliations/${listedReconciliation}/lines`,
+      scope: [`reconciliation_id = '${listedReconciliation}'`],
+      values: { state: ["missing_here", "owner"] }
+    },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds }
@@ -180,6 +208,30 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
+    "/operator/v1/accounts/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/accounts/${accountId}/transactions`,
+      scope: [own],
+      values: { ...lineFilters, balance: [] }
+    },
+    "/operator/v1/connections/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/transactions`,
+      scope: [`connection_id = '${SIMULATOR_CONNECTION}'`],
+      values: lineFilters
+    },
+    "/operator/v1/accounts/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/accounts/${accountId}/closes`,
+      scope: [`owner_id = '${accountId}'`],
+      values: {}
+    },
+    "/operator/v1/connections/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/closes`,
+      scope: [`owner_id = '${SIMULATOR_CONNECTION}'`],
+      values: {}
+    },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }
@@ -218,6 +270,9 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
   if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  if (filter === "type") return `reason = '${value === "charge" ? "charge.paid" : value}'`
+  if (filter === "from" || filter === "amount_min") return `${filter === "from" ? "day" : "amount"} >= '${value}'`
+  if (filter === "to" || filter === "amount_max") return `${filter === "to" ? "day" : "amount"} <= '${value}'`
   if (filter === "failing") return value === "true" ? isFailing : "true"
   return `${filter} = '${value}'`
 }

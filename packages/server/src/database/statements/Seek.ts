@@ -289,7 +289,7 @@ const parameterised = (
 export const LOWEST = "00000000-0000-0000-0000-000000000000"
 export const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 // One more than the default and the maximum page size.
-const DEFAULT_LIMIT = 21
+export const DEFAULT_LIMIT = 21
 export const MAX_LIMIT = 101
 
 /** Without order and limit in the CTE, so that only the condition chooses the index. It is read as far as the limit after it. */

@@ -49,6 +49,7 @@ import {
   insertMany,
   type InsertedRow,
   isChanged,
+  isUnpaid,
   lockOne,
   type ShownRow,
   type WrittenRow
@@ -138,7 +139,7 @@ export class ChargeStore extends Context.Service<
           })
       })
 
-      // Two queues: changes that wait for ledger locks delay no change that moves no money.
+      // Two queues: changes that wait for ledger locks delay no other ones.
       const changeWith = Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
         writes: sql,
@@ -152,8 +153,8 @@ export class ChargeStore extends Context.Service<
             )
         )
       })
-      const changeState = yield* changeWith
-      const moveMoney = yield* changeWith
+      const changeUnpaid = yield* changeWith
+      const changePaid = yield* changeWith
 
       const findMany = (ids: ReadonlyArray<string>) =>
         Effect.map(
@@ -198,7 +199,7 @@ export class ChargeStore extends Context.Service<
 
       return ChargeStore.of({
         insert: (charge, recoverInMs, caller) => Effect.flatten(insert({ charge, recoverInMs, caller })),
-        change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
+        change: (change) => (isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
             const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - a refund is written in the commit that moves its money;
- * - the completed refunds of a charge sum up to what the ledger has returned of it since refunds are rows.
+ * - the completed refunds of a charge sum up to its `refunded_amount`.
  */
 import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import type { Cents } from "@pix-payments/domain/Cents"
@@ -86,12 +86,6 @@ export interface ShownRefund extends StoredRefund, RowOf<typeof shownColumns> {}
 
 const shown = (row: Row): ShownRefund => ({ ...refundTable.decode(row), ...decodeShown(row) })
 
-/** The refunds of a charge, oldest first, and the cents that went back to its payer. */
-export interface ChargeRefunds {
-  readonly refunds: ReadonlyArray<ShownRefund>
-  readonly refundedAmount: number
-}
-
 export class RefundStore extends Context.Service<
   RefundStore,
   {
@@ -100,10 +94,10 @@ export class RefundStore extends Context.Service<
     /** The refunds of a charge, oldest first, in a transaction that has locked it. */
     readonly ofLocked: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
     readonly get: (id: string) => Effect.Effect<ShownRefund, NotFoundError | Unavailable>
-    /** By charge; a charge without refunds has none. */
+    /** By charge, oldest first; a charge without refunds has no entry. */
     readonly ofCharges: (
       chargeIds: ReadonlyArray<string>
-    ) => Effect.Effect<ReadonlyMap<string, ChargeRefunds>, Unavailable>
+    ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ShownRefund>>, Unavailable>
     readonly list: (
       filters: RefundFilters,
       page: Page
@@ -127,20 +121,8 @@ export class RefundStore extends Context.Service<
           Effect.flatMap(orUnavailable(sql.unsafe<Row>(...findOne({ id }))), ([row]) =>
             row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(shown(row))
           ),
-        ofCharges: Effect.fnUntraced(function* (chargeIds) {
-          const [refunds, returned] = yield* Effect.all(
-            [
-              of(chargeIds),
-              sql.unsafe<{ readonly charge_id: string; readonly amount: bigint }>(...sumReturned({ chargeIds }))
-            ],
-            { concurrency: 2 }
-          )
-          const byCharge = Map.groupBy(refunds, ({ chargeId }) => chargeId)
-          const amounts = new Map(returned.map(({ amount, charge_id }) => [charge_id, Number(amount)]))
-          return new Map(
-            chargeIds.map((id) => [id, { refunds: byCharge.get(id) ?? [], refundedAmount: amounts.get(id) ?? 0 }])
-          )
-        }, orUnavailable),
+        ofCharges: (chargeIds) =>
+          orUnavailable(Effect.map(of(chargeIds), (refunds) => Map.groupBy(refunds, ({ chargeId }) => chargeId))),
         list: (filters, page) =>
           readWalked<Row>(refundList(shownList, filters), page).pipe(
             Effect.map((found) => ({ ...found, rows: found.rows.map(shown) })),
@@ -229,7 +211,7 @@ const putOne = statement(
   (p) => `
   INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
   ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
-    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+    provider_id = excluded.provider_id, dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList} FROM refunds WHERE id = ${id}`)
@@ -237,15 +219,4 @@ const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList
 const findOfCharges = statement(
   { chargeIds: uuids },
   ({ chargeIds }) => `SELECT ${shownList} FROM refunds WHERE charge_id = ANY (${chargeIds}) ORDER BY id`
-)
-
-// The ledger has the returns of earlier releases as well. What a charge's payer paid is the debit of its payment.
-const sumReturned = statement(
-  { chargeIds: uuids },
-  ({ chargeIds }) => `
-  SELECT resource_id AS charge_id,
-    sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN -amount ELSE 0 END)::bigint AS amount
-  FROM ledger_transfers
-  WHERE resource_id = ANY (${chargeIds}) AND (credit = 'acquirer' OR debit = 'acquirer')
-  GROUP BY resource_id`
 )

@@ -1,9 +1,8 @@
 /** Tables of charges, payouts, refunds and disputes. */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
+import { ChargeMethod, ChargeStatus, PixKeyType } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
-import { PixKeyType } from "@pix-payments/domain/PixKey"
 import { refundStatuses } from "@pix-payments/domain/Refund"
 import { oneOf } from "../Statements.ts"
 
@@ -14,7 +13,7 @@ export const paymentTables = [
   // first and the last column that it changes. No index has one of them, so that these updates write no index.
   `-- Money in. Partitioned by the quarter of creation.
   CREATE TABLE charges (
-    id uuid NOT NULL, -- the txid without hyphens
+    id uuid NOT NULL, -- without hyphens it is the txid
     account_id uuid NOT NULL,
     application_id uuid NOT NULL,
     origin text NOT NULL ${oneOf("origin", ["api", "checkout"])},
@@ -39,7 +38,8 @@ export const paymentTables = [
     status text NOT NULL ${oneOf("status", storedChargeStates)}, -- expired is derived: pending after expires_at
     paid_at timestamptz,
     end_to_end_id text,
-    failure_reason text
+    failure_reason text,
+    refunded_amount bigint NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND amount) -- cents that went back to the payer
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX charges_of_account ON charges (account_id, origin, id)`,
   `CREATE INDEX charges_not_pix ON charges (account_id, method, id) WHERE origin = 'api' AND method <> 'pix'`,
@@ -209,6 +209,7 @@ export const paymentTables = [
   )`,
   `CREATE INDEX refunds_of_charge ON refunds (charge_id, id)`,
   `CREATE INDEX refunds_of_account ON refunds (account_id, status, id)`,
+  `CREATE INDEX refunds_of_provider_id ON refunds (provider_id) WHERE provider_id IS NOT NULL`,
   `CREATE INDEX refunds_by_status ON refunds (status, id)`,
   `CREATE INDEX refunds_completed ON refunds (completed_at) INCLUDE (account_id, amount) WHERE status = 'completed'`,
 

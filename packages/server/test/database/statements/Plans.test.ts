@@ -14,6 +14,7 @@ import { join } from "node:path"
 import { fillQueues, queueTables } from "../../support/Backlogs.ts"
 import {
   addListedOperator,
+  addListedReconciliation,
   combinationsOf,
   filtersOf,
   isScope,
@@ -31,7 +32,9 @@ import { type TestCaller, TestService } from "../../support/TestService.ts"
 
 /** A statement of a list, and not what goes before it, such as finding the caller. */
 const isOfList = ({ text }: Sent) =>
-  /\.id DESC LIMIT \$\d+::integer$|named AS MATERIALIZED|AS newest LIMIT|ORDER BY defense_deadline_at/.test(text)
+  /\.id DESC LIMIT \$\d+::integer$|named AS MATERIALIZED|AS newest LIMIT|WITH examined AS|ORDER BY defense_deadline_at/.test(
+    text
+  )
 
 const fixture = join(import.meta.dirname, "../../fixtures/plans.json")
 const isWriting = process.env["WRITE_PLANS"] === "1"
@@ -108,6 +111,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       const { call, makeKey, operate } = yield* TestService
       const { explain } = yield* explainer
       yield* addListedOperator
+      yield* addListedReconciliation
       // The first list of a key has another statement than those of cached callers.
       const keysFor = Effect.fnUntraced(function* (list: ListAsked, query: Query) {
         if (!list.isPublic || query["status"] !== undefined || query["method"] !== undefined) return [tenant.key]

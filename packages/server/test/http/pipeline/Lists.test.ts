@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import {
   addListedOperator,
+  addListedReconciliation,
   combinationsOf,
   type ListAsked,
   listsFor,
@@ -27,6 +28,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
     const { makeCaller } = yield* TestService
     const { accountId, applicationId, key, keyId } = yield* makeCaller()
     yield* addListedOperator
+    yield* addListedReconciliation
     return { accountId, applicationId, key, keyId, endpointId: randomUUID() }
   })
 

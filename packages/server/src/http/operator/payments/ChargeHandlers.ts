@@ -8,7 +8,6 @@ import {
   OperatorCharge
 } from "@pix-payments/api/operator/Charges"
 import type { Operator } from "@pix-payments/api/Security"
-import type { Cents } from "@pix-payments/domain/Cents"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -22,7 +21,7 @@ import { ChargeRejected, type Created, NewCharges } from "../../../payments/char
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
-import { type ChargeRefunds, RefundStore, toRefund } from "../../../payments/refunds/RefundStore.ts"
+import { RefundStore, type ShownRefund, toRefund } from "../../../payments/refunds/RefundStore.ts"
 import { DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
 import { type Done, OrderKeys } from "../../../operators/OrderKeys.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -233,14 +232,12 @@ export const withRefunds = Effect.fnUntraced(function* (refunds: RefundStore["Se
 
 const toOperatorCharge = (
   charge: StoredCharge,
-  refunded: ChargeRefunds | undefined,
+  refunds: ReadonlyArray<ShownRefund> | undefined,
   nowMs: number
 ): OperatorCharge => ({
   ...toCharge(charge, nowMs),
   account_id: charge.accountId,
   application_id: charge.applicationId,
   origin: charge.origin,
-  refunds: (refunded?.refunds ?? []).map(toRefund),
-  // What is returned of a charge is at most its amount.
-  refunded_amount: (refunded?.refundedAmount ?? 0) as Cents
+  refunds: (refunds ?? []).map(toRefund)
 })

@@ -28,6 +28,7 @@ import {
   accountRestricted,
   insufficientBalance,
   invalidState,
+  limitExceeded,
   keyReused,
   notFound,
   refusedAs,
@@ -169,6 +170,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
           NotFoundError: notFound,
           AccountInactiveError: accountInactive,
           AccountRestrictedError: accountRestricted,
+          LimitExceededError: limitExceeded,
           InsufficientBalanceError: insufficientBalance,
           KeyReused: keyReused
         })
