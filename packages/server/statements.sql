@@ -1308,7 +1308,7 @@ UNION ALL
   LIMIT 10
 );
 
--- operations/StatusCounts.ts advance
+-- operations/StatusCounts.ts advanceWith
 WITH
   scanned AS MATERIALIZED (
     SELECT transaction_id, id, account_id, kind, status, sequence, resource_id, created_at
@@ -1418,6 +1418,188 @@ WITH
     FROM added_volumes
     ON CONFLICT (date, account_id, resource) DO UPDATE
     SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
+  ),
+  added_hours AS (
+    INSERT INTO hourly_volumes (at, account_id, resource, reason, count, amount)
+    SELECT date_trunc('hour', paid_at), account_id, 'charge', '', count(*), sum(amount)::bigint
+    FROM moved
+    WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT date_trunc('hour', m.created_at), p.account_id, 'payout', '', count(*), sum(p.amount)::bigint
+    FROM moved m JOIN payouts p ON p.id = m.resource_id
+    WHERE m.resource = 'payout' AND m.status = 'completed'
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT
+      date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      sum(coalesce(c.amount, p.amount, 0))::bigint
+    FROM
+      moved m
+      LEFT JOIN charges c ON m.resource = 'charge'
+      AND c.id = m.resource_id
+      LEFT JOIN payouts p ON m.resource = 'payout'
+      AND p.id = m.resource_id
+    WHERE m.status = 'failed'
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT (at, account_id, resource, reason) DO UPDATE
+    SET count = hourly_volumes.count + excluded.count, amount = hourly_volumes.amount + excluded.amount
+  ),
+  position_moved AS (
+    UPDATE status_counts_position
+    SET (transaction_id, change_id) = (SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1)
+    WHERE EXISTS (SELECT FROM scanned)
+  )
+SELECT
+  (SELECT count(*)::integer FROM scanned) AS scanned,
+  (
+    SELECT json_agg(e)
+    FROM
+      (
+        SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+        FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+        GROUP BY 1, 2
+      ) e
+  ) AS entered;
+
+-- operations/StatusCounts.ts advanceWith
+WITH
+  scanned AS MATERIALIZED (
+    SELECT transaction_id, id, account_id, kind, status, sequence, resource_id, created_at
+    FROM changes
+    WHERE (transaction_id, id) > ($1::text::xid8, $2::uuid) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY transaction_id, id
+    LIMIT 2000
+  ),
+  moved AS MATERIALIZED (
+    SELECT
+      c.*, h.amount, h.paid_at,
+      coalesce(
+        date_bin('1 minute', h.expires_at + interval '59.999999 seconds', timestamptz '2000-01-01 00:00:00Z'), 'infinity'
+      ) AS expires_at
+    FROM
+      (
+        SELECT
+          c.account_id, c.resource, c.resource_id, c.status, c.created_at,
+          CASE
+            WHEN c.sequence <= CASE c.resource WHEN 'charge' THEN 2 ELSE 1
+            END THEN NULL
+            WHEN c.resource = 'charge'
+            AND c.status = 'paid'
+            AND c.sequence = 3 THEN 'pending'
+            ELSE coalesce(
+              (
+                SELECT status
+                FROM changes
+                WHERE
+                  resource_id = c.resource_id
+                  AND sequence = c.sequence - 1
+                  AND id >= coalesce(
+                    (
+                      lpad(
+                        to_hex((extract(epoch FROM uuid_extract_timestamp(c.resource_id) - interval '1 day') * 1000)::bigint), 12,
+                        '0'
+                      ) || '00000000000000000000'
+                    )::uuid, '00000000-0000-0000-0000-000000000000'
+                  )
+                LIMIT 1
+              ),
+              CASE
+                WHEN c.resource = 'charge'
+                AND c.status IN ('refunded', 'infraction', 'charged_back') THEN 'paid'
+                WHEN c.resource = 'payout'
+                AND c.status IN ('completed', 'failed') THEN 'processing'
+                ELSE 'pending'
+              END
+            )
+          END AS previous
+        FROM
+          (
+            SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
+            FROM scanned
+            WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
+            OFFSET 0
+          ) c
+        OFFSET 0
+      ) c
+      LEFT JOIN charges h ON c.resource = 'charge'
+      AND h.id = c.resource_id
+    WHERE c.previous IS DISTINCT FROM c.status
+  ),
+  added_counts AS (
+    SELECT account_id, resource, status, expires_at, sum(count)::bigint AS count
+    FROM
+      (
+        SELECT
+          account_id, resource, status, CASE WHEN resource = 'charge' AND status = 'pending' THEN expires_at ELSE 'infinity'
+          END AS expires_at, 1 AS count
+        FROM moved
+        UNION ALL
+        SELECT
+          account_id, resource, previous, CASE WHEN resource = 'charge' AND previous = 'pending' THEN expires_at ELSE 'infinity'
+          END, -1
+        FROM moved
+        WHERE previous IS NOT NULL
+      ) each
+    GROUP BY account_id, resource, status, expires_at
+    HAVING sum(count) <> 0
+  ),
+  added_volumes AS (
+    SELECT
+      (paid_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date, account_id, resource, count(*) AS count,
+      sum(amount)::bigint AS amount
+    FROM moved
+    WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
+    GROUP BY 1, 2, 3
+    UNION ALL
+    SELECT
+      (m.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, p.account_id, m.resource, count(*),
+      sum(p.amount)::bigint
+    FROM moved m JOIN payouts p ON p.id = m.resource_id
+    WHERE m.resource = 'payout' AND m.status = 'completed'
+    GROUP BY 1, 2, 3
+  ),
+  counted AS (
+    INSERT INTO status_counts (account_id, resource, status, expires_at, count)
+    SELECT account_id, resource, status, expires_at, count
+    FROM added_counts
+    ON CONFLICT (account_id, resource, status, expires_at) DO UPDATE
+    SET count = status_counts.count + excluded.count
+  ),
+  summed AS (
+    INSERT INTO daily_volumes (date, account_id, resource, count, amount)
+    SELECT date, account_id, resource, count, amount
+    FROM added_volumes
+    ON CONFLICT (date, account_id, resource) DO UPDATE
+    SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
+  ),
+  added_hours AS (
+    INSERT INTO hourly_volumes (at, account_id, resource, reason, count, amount)
+    SELECT date_trunc('hour', paid_at), account_id, 'charge', '', count(*), sum(amount)::bigint
+    FROM moved
+    WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT date_trunc('hour', m.created_at), p.account_id, 'payout', '', count(*), sum(p.amount)::bigint
+    FROM moved m JOIN payouts p ON p.id = m.resource_id
+    WHERE m.resource = 'payout' AND m.status = 'completed'
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT
+      date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      sum(coalesce(c.amount, p.amount, 0))::bigint
+    FROM
+      moved m
+      LEFT JOIN charges c ON m.resource = 'charge'
+      AND c.id = m.resource_id
+      LEFT JOIN payouts p ON m.resource = 'payout'
+      AND p.id = m.resource_id
+    WHERE m.status = 'failed'
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT (at, account_id, resource, reason) DO UPDATE
+    SET count = hourly_volumes.count + excluded.count, amount = hourly_volumes.amount + excluded.amount
   ),
   inserted_charge_words AS (
     INSERT INTO charge_words (word, charge_id)

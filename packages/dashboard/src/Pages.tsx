@@ -7,6 +7,7 @@ import { signal } from "@preact/signals"
 import type { FunctionComponent } from "preact"
 import { path } from "./app/Router.ts"
 import { Problem } from "./parts/Problem.tsx"
+import { words } from "./words/Words.ts"
 import { Today } from "./pages/Today.tsx"
 
 /** Without an id: `/charges`. */
@@ -71,13 +72,29 @@ const retry = (key: string): void => {
   loaded.value = without
 }
 
+/** Nothing is at this address. */
+const NoPage = () => {
+  const { noPage, noPageHint, toToday } = words().problem
+  return (
+    <>
+      <h1>{noPage}</h1>
+      <p class="quiet">{noPageHint}</p>
+      <p>
+        <a class="button" href="/">
+          {toToday}
+        </a>
+      </p>
+    </>
+  )
+}
+
 export const CurrentPage = () => {
   const [name = "", id = ""] = path.value.split("/").slice(1)
   const key = id === "" ? `/${name}` : `/${name}/:id`
   const file = (id === "" ? lists : resources)[name]
   const Page = loaded.value.get(key)
   if (Page === undefined && file === undefined) {
-    return <Problem problem={{ code: "NOT_FOUND", message: "", details: [] }} />
+    return <NoPage />
   }
   if (Page === undefined) {
     load(key, file as () => Promise<ResourcePage>)

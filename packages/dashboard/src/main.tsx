@@ -6,6 +6,7 @@ import { follow } from "./app/Router.ts"
 import { followRowKeys } from "./app/RowKeys.ts"
 import { may, session } from "./app/Session.ts"
 import { Shell } from "./app/Shell.tsx"
+import { startWayfinding } from "./app/Wayfinding.ts"
 import { CurrentPage } from "./Pages.tsx"
 import { LinkQuestion, SignIn } from "./pages/SignIn.tsx"
 import { language } from "./words/Words.ts"
@@ -31,6 +32,7 @@ effect(() => {
 })
 follow()
 followRowKeys()
+startWayfinding()
 startLive(
   () => (session.state.peek() ?? null) !== null,
   () => may("developer", "operator")

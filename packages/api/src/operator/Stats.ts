@@ -12,6 +12,26 @@ import { Count, idFilter } from "./Fields.ts"
 const counts = Schema.Record(Schema.String, Count)
 const byState = counts.annotate({ description: "The number in each state." })
 
+const money = {
+  charges_paid: Count,
+  received: Count.annotate({ description: "Cents of the charges that were paid." }),
+  refunds_completed: Count,
+  returned: Count.annotate({ description: "Cents of the returns that were completed." }),
+  payouts_completed: Count,
+  sent: Count.annotate({ description: "Cents of the payouts that were completed, without fees." }),
+  net: Schema.Int.annotate({ description: "Received, less returned and sent." })
+}
+
+/** An hour or a day. */
+const StatsPeriod = Schema.Struct({
+  start: Instant,
+  ...money,
+  failed: Schema.Array(
+    Schema.Struct({ resource: Schema.Literals(["charge", "payout"]), reason: Schema.String, count: Count })
+  ).annotate({ description: "What failed, by its reason." })
+})
+export type StatsPeriod = typeof StatsPeriod.Type
+
 /** Figures of one account, or of all. */
 export const Stats = Schema.Struct({
   object: Schema.Literal("stats"),
@@ -25,15 +45,12 @@ export const Stats = Schema.Struct({
   volume_per_day: Schema.Array(
     Schema.Struct({
       date: Schema.String.annotate({ format: "date", description: "A day in `timezone`." }),
-      charges_paid: Count,
-      received: Count.annotate({ description: "Cents of the charges that were paid." }),
-      refunds_completed: Count,
-      returned: Count.annotate({ description: "Cents of the returns that were completed." }),
-      payouts_completed: Count,
-      sent: Count.annotate({ description: "Cents of the payouts that were completed, without fees." }),
-      net: Schema.Int.annotate({ description: "Received, less returned and sent." })
+      ...money
     })
   ),
+  periods: Schema.Array(StatsPeriod).annotate({
+    description: "The hours or days of the range that was asked for, oldest first; those without anything are left out."
+  }),
   deliveries_due: Count,
   oldest_due_at: Schema.NullOr(Instant),
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
@@ -42,7 +59,18 @@ export const Stats = Schema.Struct({
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
 
-export const statsQuery = { account_id: idFilter }
+const Day = Schema.String.check(
+  Schema.isPattern(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/u, { expected: "a day, as 2026-11-21" })
+).annotate({ format: "date" })
+
+export const statsQuery = {
+  account_id: idFilter,
+  from: Schema.optionalKey(Day.annotate({ description: "The first day of `periods`, in `timezone`." })),
+  to: Schema.optionalKey(Day.annotate({ description: "The last day; by default the first." })),
+  interval: Schema.optionalKey(Schema.Literals(["hour", "day"])).annotateKey({
+    description: "Of at most 8 days by the hour, 92 by the day; `day` when absent."
+  })
+}
 
 export class StatsGroup extends HttpApiGroup.make("stats")
   .add(

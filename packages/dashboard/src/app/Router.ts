@@ -11,9 +11,13 @@ const address = signal(new URL(globalThis.location.href))
 export const path = computed(() => address.value.pathname)
 export const query = computed(() => address.value.searchParams)
 
+/** How the address changed last: `back` also forward. */
+export const lastMove = signal<"link" | "back">("link")
+
 /** Goes to a path of this page. */
 export const go = (to: string, how: "push" | "replace" = "push"): void => {
   const url = new URL(to, globalThis.location.href)
+  lastMove.value = "link"
   if (how === "push") globalThis.history.pushState(undefined, "", url)
   else globalThis.history.replaceState(undefined, "", url)
   address.value = url
@@ -37,12 +41,19 @@ export const requestPath = (requestId: string): string => `/requests?request_id=
 /** Follows clicks on links of this page, and the history. */
 export const follow = (): void => {
   globalThis.addEventListener("popstate", () => {
+    lastMove.value = "back"
     address.value = new URL(globalThis.location.href)
   })
   globalThis.document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return
     const link = event.target instanceof Element ? event.target.closest("a") : null
-    if (link === null || link.target !== "" || link.origin !== globalThis.location.origin) return
+    if (
+      link === null ||
+      link.target !== "" ||
+      link.hasAttribute("download") ||
+      link.origin !== globalThis.location.origin
+    )
+      return
     event.preventDefault()
     go(link.href)
   })

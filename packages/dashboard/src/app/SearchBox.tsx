@@ -10,12 +10,45 @@ import { shortIdOf } from "@pix-payments/domain/Uuid"
 import type { SearchResults } from "@pix-payments/api/operator/Search"
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { inBoth } from "../words/Words.ts"
+import { inBoth, words } from "../words/Words.ts"
 import { call } from "./Client.ts"
+import { jumps } from "./Jumps.tsx"
 import { go, requestPath } from "./Router.ts"
 import { hasShortcuts } from "./Shortcuts.ts"
 
 type Result = SearchResults["data"][number]
+
+/** A page of this dashboard: its kind is `page`, its id the path. */
+const pagesLike = (q: string): ReadonlyArray<Result> => {
+  const sought = folded(q)
+  if (sought.length < 2) return []
+  const { nav } = words()
+  const names: ReadonlyArray<readonly [string, string]> = [
+    ...jumps.map(([, to, name]) => [to, nav[name]] as const),
+    ["/developers", nav.applications],
+    ["/accounts", nav.accounts],
+    ["/connections", nav.connections],
+    ["/operators", nav.operators],
+    ["/audit", nav.audit],
+    ["/settings", nav.settings],
+    ...searchWords().actions
+  ]
+  return names
+    .filter(
+      ([, name]) =>
+        folded(name)
+          .split(" ")
+          .some((word) => word.startsWith(sought)) || folded(name).startsWith(sought)
+    )
+    .map(([to, title]) => ({ kind: "page", id: to, account_id: null, title }))
+}
+
+/** Without accents and case. */
+const folded = (text: string): string =>
+  text
+    .normalize("NFD")
+    .replaceAll(/[\u0300-\u036F]/g, "")
+    .toLowerCase()
 
 const WAIT_MS = 150
 
@@ -50,7 +83,7 @@ export const SearchBox = () => {
         (outcome) => {
           if (abort.signal.aborted) return
           chosen.value = 0
-          found.value = outcome._tag === "Done" ? outcome.value.data : []
+          found.value = [...pagesLike(q), ...(outcome._tag === "Done" ? outcome.value.data : [])]
         },
         () => {}
       )
@@ -130,7 +163,7 @@ export const SearchBox = () => {
           >
             <b>{text.kinds[result.kind as keyof typeof text.kinds] ?? result.kind}</b>
             <span>{result.title}</span>
-            <code>{shortIdOf(result.id)}</code>
+            <code>{result.kind === "page" ? "" : shortIdOf(result.id)}</code>
           </li>
         ))}
       </ul>
@@ -153,6 +186,8 @@ const goToChargeOf = async (refundId: string): Promise<void> => {
 /** The page of a result. */
 const pathOf = ({ account_id: accountId, id, kind }: Result): string => {
   switch (kind) {
+    case "page":
+      return id
     case "account":
     case "charge":
     case "dispute":
@@ -186,8 +221,15 @@ const searchWords = inBoth({
       exception: "Exception",
       payout: "Payout",
       refund: "Return",
-      request: "Request"
-    }
+      request: "Request",
+      page: "Page"
+    },
+    actions: [
+      ["/payouts?status=pending", "Approve payouts"],
+      ["/disputes?order=deadline", "Defend disputes by deadline"],
+      ["/charges?status=failed", "Failed charges"],
+      ["/deliveries?status=failed", "Resend failed deliveries"]
+    ] as ReadonlyArray<readonly [string, string]>
   },
   pt: {
     label: "Buscar",
@@ -204,7 +246,14 @@ const searchWords = inBoth({
       exception: "Divergência",
       payout: "Pagamento",
       refund: "Devolução",
-      request: "Requisição"
-    }
+      request: "Requisição",
+      page: "Página"
+    },
+    actions: [
+      ["/payouts?status=pending", "Aprovar pagamentos"],
+      ["/disputes?order=deadline", "Defender contestações por prazo"],
+      ["/charges?status=failed", "Cobranças que falharam"],
+      ["/deliveries?status=failed", "Reenviar entregas que falharam"]
+    ]
   }
 })

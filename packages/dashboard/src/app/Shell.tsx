@@ -4,14 +4,13 @@ import { setZone, zone } from "../format/Time.ts"
 import { language, setLanguage, words } from "../words/Words.ts"
 import { signal } from "@preact/signals"
 import { BrakeBanner } from "./Installation.tsx"
-import { liveState } from "./Live.ts"
+import { Jumps } from "./Jumps.tsx"
+import { LiveChip } from "./LiveChip.tsx"
 import { isPageLoading } from "./Loaded.ts"
 import { path } from "./Router.ts"
 import { SearchBox } from "./SearchBox.tsx"
 import { session } from "./Session.ts"
 import { useWaiting, WaitingCount } from "./Waiting.tsx"
-
-const liveTones = { live: "good", polling: "quiet", paused: "quiet", offline: "warn" } as const
 
 /** Whether a narrow screen shows the navigation. */
 const isMenuOpen = signal(false)
@@ -41,11 +40,22 @@ const Link = ({
 }
 
 export const Shell = ({ children }: { readonly children: ComponentChildren }) => {
-  const { live, nav, product, signOut } = words()
+  const { nav, product, signOut, skip } = words()
   const who = session.state.value
   useWaiting()
   return (
     <div class="app">
+      <a
+        class="skip"
+        href="#main"
+        target="_self"
+        onClick={(event) => {
+          event.preventDefault()
+          globalThis.document.getElementById("main")?.focus()
+        }}
+      >
+        {skip}
+      </a>
       <nav id="side" class={isMenuOpen.value ? "side open" : "side"} aria-label={product}>
         <div class="brand">
           <i />
@@ -91,13 +101,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           </button>
           <SearchBox />
           <span class="grow" />
-          <span
-            class={`chip ${liveTones[liveState.value]}`}
-            title={live[liveState.value].hint}
-            data-live={liveState.value}
-          >
-            {live[liveState.value].name}
-          </span>
+          <LiveChip />
           {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
           <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
             {zone.value}
@@ -114,10 +118,11 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           </button>
         </header>
         <BrakeBanner />
-        <main id="main" data-loading={isPageLoading.value ? "" : undefined}>
+        <main id="main" tabIndex={-1} data-loading={isPageLoading.value ? "" : undefined}>
           {children}
         </main>
       </div>
+      <Jumps />
     </div>
   )
 }

@@ -108,3 +108,6 @@ export const longDay = (ms: number): string => {
   }).format(ms)
   return `${day} ${zone.value}`
 }
+
+/** The hour of an instant in a time zone, 0 to 23. */
+export const hourIn = (timeZone: string, ms: number): number => Number(wallTime(ms, timeZone).slice(11, 13))

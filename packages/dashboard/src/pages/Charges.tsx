@@ -47,9 +47,9 @@ export const Charges = () => {
                   {states.refunded} {money(charge.refunded_amount)}
                 </span>
               )}
-              <span class="narrow quiet">
+              <div class="narrow quiet under">
                 <bdi>{[charge.customer?.name, charge.reference].filter(Boolean).join(" · ")}</bdi>
-              </span>
+              </div>
             </>
           )
         },
@@ -71,7 +71,7 @@ export const Charges = () => {
           cell: (charge) => (
             <>
               <Moment of={charge.created_at} />
-              <code class="quiet under">{shortIdOf(charge.id)}</code>
+              <div class="id quiet under">{shortIdOf(charge.id)}</div>
             </>
           ),
           right: true

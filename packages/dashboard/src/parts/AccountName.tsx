@@ -32,7 +32,7 @@ export const useAccountNames = (): AccountNames => {
 /** The name of an account, or its short id while it is not known. */
 export const accountName = (known: AccountNames, id: string): string => known.get(id) ?? shortIdOf(id)
 
-/** An account by its name, with a link to its page. */
+/** An account by its name. */
 export const AccountName = ({ id }: { readonly id: string }) => {
   const known = useAccountNames()
   const isKnown = known.has(id)
@@ -46,9 +46,5 @@ export const AccountName = ({ id }: { readonly id: string }) => {
       () => {}
     )
   }, [id, isKnown, known.size])
-  return (
-    <a href={`/accounts/${id}`}>
-      <bdi>{accountName(known, id)}</bdi>
-    </a>
-  )
+  return <bdi title={id}>{accountName(known, id)}</bdi>
 }

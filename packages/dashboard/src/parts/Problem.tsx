@@ -1,5 +1,6 @@
 /** A failed call: what happened, and what to do. */
 import type { Problem as Failed } from "../app/Client.ts"
+import { path } from "../app/Router.ts"
 import { words } from "../words/Words.ts"
 
 export const textOf = (problem: Failed): string => {
@@ -15,7 +16,12 @@ export const textOf = (problem: Failed): string => {
 export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly retry?: () => void }) => (
   <div class="card problem" role="alert">
     <p>{textOf(problem)}</p>
-    {retry !== undefined && (
+    {problem.code === "NOT_FOUND" && (
+      <a class="button" href={`/${path.value.split("/")[1]}`}>
+        {words().actions.back}
+      </a>
+    )}
+    {retry !== undefined && problem.code !== "NOT_FOUND" && (
       <button type="button" onClick={retry}>
         {words().actions.retry}
       </button>

@@ -83,6 +83,7 @@ export const en = {
     limited: "Too many failed sign-ins from your address. Try again in half a minute."
   },
   signOut: "Sign out",
+  skip: "Skip to the page",
   live: {
     live: { name: "live", hint: "What changes appears here as it happens." },
     polling: { name: "updating", hint: "What changes appears here within 15 seconds." },
@@ -247,6 +248,7 @@ export const en = {
   actions: {
     copy: "Copy",
     copied: "Copied",
+    notCopied: "Could not copy",
     curl: "Copy as curl",
     retry: "Try again",
     back: "Back",
@@ -327,6 +329,9 @@ export const en = {
     refused: "Not accepted:",
     network: "The server did not answer. Check that it runs, then try again.",
     page: "The page could not finish this. Check what has happened before you try again.",
+    noPage: "No such page",
+    noPageHint: "There is no page at this address.",
+    toToday: "Go to Today",
     notFound: "Nothing here. It may have another id, or belong to an account that you cannot see."
   }
 }

@@ -83,6 +83,7 @@ export const pt: Words = {
     limited: "Muitas tentativas recusadas do seu endereço. Tente de novo em meio minuto."
   },
   signOut: "Sair",
+  skip: "Pular para a página",
   live: {
     live: { name: "ao vivo", hint: "O que muda aparece aqui na hora." },
     polling: { name: "atualizando", hint: "O que muda aparece aqui em até 15 segundos." },
@@ -244,6 +245,7 @@ export const pt: Words = {
   actions: {
     copy: "Copiar",
     copied: "Copiado",
+    notCopied: "Não foi possível copiar",
     curl: "Copiar como curl",
     retry: "Tentar de novo",
     back: "Voltar",
@@ -323,6 +325,9 @@ export const pt: Words = {
     refused: "Não aceito:",
     network: "O servidor não respondeu. Verifique se ele está no ar e tente de novo.",
     page: "A página não conseguiu terminar. Veja o que aconteceu antes de tentar de novo.",
+    noPage: "Página não encontrada",
+    noPageHint: "Não há página neste endereço.",
+    toToday: "Ir para Hoje",
     notFound: "Nada aqui. O id pode ser outro, ou de uma conta que você não vê."
   }
 }

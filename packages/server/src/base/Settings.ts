@@ -82,6 +82,8 @@ export interface SettingsShape {
   readonly retentionEventsDays: number
   /** `off`: nobody is called. */
   readonly outward: "on" | "off"
+  /** Whether the words by which charges and payouts are found are written. */
+  readonly searchWords: "on" | "off"
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -208,6 +210,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
+  searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

@@ -16,20 +16,21 @@ import { LimitedTo } from "../database/statements/Paging.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { forLanes } from "../webhooks/queue/DeliveryClaims.ts"
 import { readTotals } from "../webhooks/deliveries/DeliveryTotals.ts"
+import { type Range, readPeriods } from "./HourlyVolumes.ts"
 import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
   Statistics,
   {
     /** Statistics of an account; of all accounts, or of those that the request is limited to, where it is `undefined`. */
-    readonly read: (accountId: string | undefined) => Effect.Effect<StatsBody, Unavailable>
+    readonly read: (accountId: string | undefined, range?: Range) => Effect.Effect<StatsBody, Unavailable>
   }
 >()("@pix-payments/server/Statistics") {
   static readonly layer = Layer.effect(
     Statistics,
     Effect.map(SqlClient, (sql) => {
       return Statistics.of({
-        read: (accountId) =>
+        read: (accountId, range) =>
           withReportPlanner(
             Effect.gen(function* () {
               const limit = yield* LimitedTo
@@ -52,6 +53,7 @@ export class Statistics extends Context.Service<
                   ...toDelivered(totals)
                 },
                 volume_per_day: toDays(counts),
+                periods: range === undefined ? [] : yield* readPeriods(range, parameters[0] ?? null),
                 ...toDue(yield* sql.unsafe<DueRow>(due, parameters)),
                 ...toSuccessRate(totals)
               }

@@ -1,5 +1,6 @@
 /**
- * How many charges and payouts are in each state, and what was paid, returned and sent by day. Counted from `changes`, but
+ * How many charges and payouts are in each state, what was paid, returned and sent by day and hour, and the words by which they
+ * are found. Counted from `changes`, but
  * for returns, of which a charge may have several without a change.
  *
  * Guarantees:
@@ -19,12 +20,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { Settings } from "../base/Settings.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { addedHours } from "./HourlyVolumes.ts"
 import { insertedWords } from "../payments/words/Words.ts"
 
 export class StatusCounts extends Context.Service<
@@ -40,6 +43,7 @@ export class StatusCounts extends Context.Service<
     StatusCounts,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const { searchWords } = yield* Settings
       const metrics = yield* Metrics
       /** Runs with the position, which no other process has meanwhile. */
       const locked = <A, E>(run: (position: PositionRow) => Effect.Effect<A, E>) =>
@@ -49,7 +53,9 @@ export class StatusCounts extends Context.Service<
           )
         )
       return StatusCounts.of({
-        advance: locked((position) => Effect.map(sql.unsafe<AdvanceRow>(...advance(position)), ([row]) => row)).pipe(
+        advance: locked((position) =>
+          Effect.map(sql.unsafe<AdvanceRow>(...advance[searchWords](position)), ([row]) => row)
+        ).pipe(
           // Counted once it is committed.
           Effect.map((row) => {
             for (const each of row?.entered ?? []) {
@@ -187,9 +193,10 @@ const firstChanges = (resource: "charge" | "payout") =>
 const lockPosition = `
   SELECT transaction_id::text AS transaction_id, change_id FROM status_counts_position FOR UPDATE SKIP LOCKED`
 
-const advance = statement(
-  { transaction_id: value("text"), change_id: value("uuid") },
-  (p) => `
+const advanceWith = (words: ReadonlyArray<string>) =>
+  statement(
+    { transaction_id: value("text"), change_id: value("uuid") },
+    (p) => `
   WITH scanned AS MATERIALIZED (
     SELECT ${scannedColumns} FROM changes
     WHERE (transaction_id, id) > (${p.transaction_id}::xid8, ${p.change_id})
@@ -208,8 +215,8 @@ const advance = statement(
     ON CONFLICT (date, account_id, resource)
       DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
-  ${insertedWords("charges", firstChanges("charge"))},
-  ${insertedWords("payouts", firstChanges("payout"))},
+  ${addedHours},
+  ${words.map((cte) => `${cte},`).join("\n  ")}
   position_moved AS (
     UPDATE status_counts_position SET (transaction_id, change_id) = (
       SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1
@@ -222,7 +229,13 @@ const advance = statement(
       FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
       GROUP BY 1, 2
     ) e) AS entered`
-)
+  )
+
+/** By the setting `SEARCH_WORDS`. */
+const advance = {
+  on: advanceWith([insertedWords("charges", firstChanges("charge")), insertedWords("payouts", firstChanges("payout"))]),
+  off: advanceWith([])
+}
 
 const mergeExpired = `
   WITH expired AS (

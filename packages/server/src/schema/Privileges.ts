@@ -50,6 +50,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   status_counts: all,
   status_counts_position: update,
   daily_volumes: update,
+  hourly_volumes: update,
   deliveries: update,
   delivery_attempts: append,
   delivery_totals: all,

@@ -1,7 +1,9 @@
 /** The filters of operators' lists: what each leaves, count and sum, the file, and who may ask for what. */
 import type { Summary } from "@pix-payments/api/operator/Fields"
+import type { Stats } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
@@ -138,6 +140,40 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.deepStrictEqual(yield* idsOf("/requests", { ...own, created_before: "2020-01-01T00:00:00Z" }), [])
       assert.sameMembers(yield* idsOf("/requests", { ...own, created_after: "2020-01-01T00:00:00Z" }), [...requests])
       assert.deepStrictEqual(yield* idsOf("/deliveries", own), [])
+    })
+  )
+
+  it.effect("OPR-294: the figures of hours and days, with failures by reason, of ranges that are bounded", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* funded(90_000)
+      const failed = yield* paidOut(key, { ...failing, amount: 900 })
+      const { failure_reason: reason } = yield* payoutReaching(key, failed.id, "failed")
+      const paid = yield* paidCharge(key, 5000)
+      yield* operated("POST", `/charges/${paid.id}/refund`, { amount: 700 })
+      yield* payoutReaching(key, (yield* paidOut(key, { amount: 600 })).id, "completed")
+      const day = (offset: number) =>
+        Effect.map(Clock.currentTimeMillis, (now) => formatInstant(now + offset * 86_400_000).slice(0, 10))
+      const [from, to] = [yield* day(-2), yield* day(1)]
+      for (const interval of ["hour", "day"]) {
+        const path = `/operator/v1/stats?account_id=${accountId}&from=${from}&to=${to}&interval=${interval}`
+        const { body } = yield* eventually(operate<Stats>("GET", path), ({ body }) =>
+          body.periods.some(({ sent }) => sent > 0)
+        )
+        const sum = (name: "received" | "returned" | "sent" | "net") =>
+          body.periods.reduce((total, period) => total + period[name], 0)
+        assert.deepStrictEqual([sum("received"), sum("returned"), sum("sent"), sum("net")], [95_000, 700, 600, 93_700])
+        assert.deepStrictEqual(
+          body.periods.flatMap(({ failed: all }) => all),
+          [{ resource: "payout", reason, count: 1 }]
+        )
+      }
+      assert.deepStrictEqual((yield* operated<Stats>("GET", `/stats?account_id=${accountId}`)).periods, [])
+      const asks = (query: string) => operate("GET", `/operator/v1/stats?${query}`)
+      assertRefused(yield* asks("from=2026-01-01&to=2026-01-09&interval=hour"), "VALIDATION_ERROR", ["to"])
+      assertRefused(yield* asks("from=2026-01-02&to=2026-01-01"), "VALIDATION_ERROR", ["to"])
+      assertRefused(yield* asks("from=2026-02-30"), "VALIDATION_ERROR", ["from"])
+      assertRefused(yield* asks("to=2026-02-01"), "VALIDATION_ERROR", ["from"])
     })
   )
 

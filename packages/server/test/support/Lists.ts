@@ -279,7 +279,8 @@ const meaning = (table: string, filter: string, value: string): string => {
 
 /** Of a list, the filters that a cursor must be in as well: those say what the list is of. */
 export const isScope = ({ template }: ListAsked, filter: string): boolean =>
-  (filter === "account_id" && /charges|payouts/.test(template)) || (filter === "origin" && /charges/.test(template))
+  (filter === "account_id" && /charges|payouts|disputes|refunds|deliveries|requests/.test(template)) ||
+  (filter === "origin" && /charges/.test(template))
 
 const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
   const find = (schema: unknown): ReadonlyArray<string> | undefined => {

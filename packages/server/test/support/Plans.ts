@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { WALK_PLANNER } from "../../src/database/statements/Paging.ts"
 import { CurrentTransformer, type Transformer } from "effect/sql/Statement"
 
 /** A statement as the service sent it. */
@@ -84,6 +85,7 @@ export const makeExplainer = Effect.fnUntraced(function* (
     names.set(text, name)
     const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
     yield* sql.unsafe("SAVEPOINT before")
+    if (text.includes("walked AS MATERIALIZED")) yield* sql.unsafe(WALK_PLANNER)
     const [row] = yield* sql.unsafe<Explained>(
       `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`
     )

@@ -112,6 +112,7 @@ export const Running = ({ stats }: { readonly stats: Stats | undefined }) => {
             </>
           ],
           [text.brakes, <Brakes connections={connections} key="brakes" />],
+          [text.paidOf, <PaidShare charges={stats.charges} key="paid" />],
           [text.attempts, rate !== null && `${(100 * rate).toLocaleString("pt-BR", { maximumFractionDigits: 1 })} %`],
           [text.processing, text.counts(stats.charges["processing"] ?? 0, stats.payouts["processing"] ?? 0)],
           [
@@ -135,6 +136,19 @@ export const Running = ({ stats }: { readonly stats: Stats | undefined }) => {
         ]}
       />
     </Card>
+  )
+}
+
+/** How many of all charges were paid. */
+const PaidShare = ({ charges }: Pick<Stats, "charges">) => {
+  const all = Object.values(charges).reduce((sum, count) => sum + count, 0)
+  const paid = ["paid", "refunded", "charged_back", "infraction"].reduce((sum, state) => sum + (charges[state] ?? 0), 0)
+  if (all === 0) return <>–</>
+  const share = ((100 * paid) / all).toLocaleString("pt-BR", { maximumFractionDigits: 1 })
+  return (
+    <>
+      {share} % <span class="quiet">{todayWords().ofCharges(all)}</span>
+    </>
   )
 }
 

@@ -13,6 +13,7 @@ import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { UnknownCursor } from "../../base/Errors.ts"
 import {
   type AccessPath,
@@ -94,6 +95,28 @@ export const readWalked = Effect.fnUntraced(function* <Row extends object>(list:
     return { rows: shown, next, lookedAt: shown.length }
   }
   const { cursor, run, walk } = yield* walkOf(list, page.startingAfter)
+  return yield* inIndexOrder(walkPage<Row>(list, page, { cursor, run, walk }))
+})
+
+/** What a walk reads. */
+interface Walking {
+  readonly cursor: string | undefined
+  readonly run: <A extends object>(statement: Statement) => Effect.Effect<ReadonlyArray<A>, SqlError>
+  readonly walk: Walk
+}
+
+/**
+ * Runs walks. Their limits are about as many rows as the planner expects of a range: it would read the whole range, and sort it.
+ */
+export const WALK_PLANNER =
+  "SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+
+const inIndexOrder = <A, E, R>(walks: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient, (sql) => sql.withTransaction(Effect.andThen(sql.unsafe(WALK_PLANNER), walks)))
+
+const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page, walking: Walking) {
+  const { cursor, run, walk } = walking
+  const idOf = (row: Row) => (row as unknown as { readonly id: string }).id
   const rows: Array<Row> = []
   let lookedAt = 0
   let before = lowestOf(cursor, list.before)
@@ -125,7 +148,11 @@ export interface Sum {
 
 /** Counts and sums the rows of a list. `amount` is SQL; without it the sum is 0. */
 export const readSum = Effect.fnUntraced(function* (list: Walkable, amount: string | undefined) {
-  const { run, walk } = yield* walkOf(list, undefined)
+  const walking = yield* walkOf(list, undefined)
+  return yield* inIndexOrder(walkSum(list, amount, walking))
+})
+
+const walkSum = Effect.fnUntraced(function* (list: List, amount: string | undefined, { run, walk }: Walking) {
   let sum: Sum = { count: 0, amount: 0, lookedAt: 0, isAtLeast: false }
   let before = list.before
   for (let walks = 0; walks < WALKS; walks += 1) {

@@ -63,6 +63,17 @@ export const operationTables = [
     PRIMARY KEY (date, account_id, resource)
   ) WITH (fillfactor = 50)`,
 
+  `-- What was paid (charge), completed (payout) and what failed in each hour.
+  CREATE TABLE hourly_volumes (
+    at timestamptz NOT NULL, -- the hour's first instant
+    account_id uuid NOT NULL,
+    resource text NOT NULL, -- charge, payout; failed_charge, failed_payout
+    reason text NOT NULL, -- of a failure, up to 120 characters; else empty
+    count bigint NOT NULL,
+    amount bigint NOT NULL, -- cents
+    PRIMARY KEY (at, account_id, resource, reason)
+  ) WITH (fillfactor = 50)`,
+
   `-- Partitions that retention has removed.
   CREATE TABLE removed_partitions (
     id uuid PRIMARY KEY DEFAULT uuidv7(),

@@ -89,7 +89,7 @@ export const paymentTables = [
       SELECT DISTINCT left(word, 24) FROM unnest(texts) AS t(value)
       CROSS JOIN LATERAL regexp_split_to_table(
         lower(regexp_replace(normalize(left(value, 255), NFD), '[\\u0300-\\u036f]', '', 'g')), '[^a-z0-9]+') AS word
-      WHERE word ~ '..|[0-9]' LIMIT 12
+      WHERE word ~ '...|[0-9]' LIMIT 12
     )`,
   `-- Words of charges that a search finds by their beginning: of names and references; +digits of a phone, $cents of an amount.
   CREATE TABLE charge_words (

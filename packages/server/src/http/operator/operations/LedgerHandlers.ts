@@ -3,7 +3,13 @@
  */
 import type { LedgerEntry } from "@pix-payments/api/operator/Ledger"
 import type { Cents } from "@pix-payments/domain/Cents"
+import type { statsQuery } from "@pix-payments/api/operator/Stats"
+import { ValidationError } from "@pix-payments/api/WireErrors"
+import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { DAY_MS } from "../../../database/Period.ts"
+import { MAX_DAYS } from "../../../operations/HourlyVolumes.ts"
 import type { BrokenClose } from "../../../ledger/ChainCheck.ts"
 import type { LedgerKind } from "../../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../../ledger/LedgerReports.ts"
@@ -50,10 +56,31 @@ export const statsHandlers = Effect.gen(function* () {
   const stats = yield* Statistics
 
   const handlers: OperatorHandlers<"stats"> = {
-    retrieve: ({ query }) => Effect.map(stats.read(query.account_id), (figures) => answer(200, figures))
+    retrieve: ({ query }) =>
+      Effect.gen(function* () {
+        return answer(200, yield* stats.read(query.account_id, yield* rangeOf(query)))
+      })
   }
   return handlers
 })
+
+/** The days that are asked for; too many, or such that do not exist, are refused. */
+const rangeOf = Effect.fnUntraced(function* (query: Schema.Struct<typeof statsQuery>["Type"]) {
+  const { from, interval = "day", to = from } = query
+  if (from === undefined || to === undefined) {
+    return to === undefined ? undefined : yield* new ValidationError({ details: ["from"] })
+  }
+  const [first, last] = [Date.parse(from), Date.parse(to)]
+  if (!existsDay(from)) return yield* new ValidationError({ details: ["from"] })
+  if (!existsDay(to) || last < first || last - first >= MAX_DAYS[interval] * DAY_MS) {
+    return yield* new ValidationError({ details: ["to"] })
+  }
+  return { from, to, interval }
+})
+
+/** February has no 30th. */
+const existsDay = (day: string): boolean =>
+  Number.isFinite(Date.parse(day)) && formatInstant(Date.parse(day)).startsWith(day)
 
 const toLedgerBalance = ({ computed, kept, kind, ownerId }: Verified) => ({
   account: { account_id: ownerId, name: kind },

@@ -1,0 +1,124 @@
+/** Where a person is after each step: titles, focus, keys, the way back, and what is shown while something is away. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { created } from "../support/ChargeRequests.ts"
+import { TestService } from "../support/TestService.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Wayfinding", (it) => {
+  it.effect.skipIf(!hasBrowser)("each page has a title, and the focus after a link, a jump and the way back", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      for (const amount of [1111, 2222, 3333]) yield* created(key, { amount })
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''")
+        // The page's policy allows no text as code, so conditions are asked for again.
+        const until = async (condition: string) => {
+          while (!(await page.evaluate<boolean>(condition))) await page.evaluate("new Promise(requestAnimationFrame)")
+        }
+        const titled = (title: string) => until(`document.title === ${JSON.stringify(title)}`)
+        await page.goto("/")
+        await visit.signIn(operatorToken)
+        await titled("Today · Pix payments")
+        await page.keyboard.press("g")
+        await page.keyboard.press("c")
+        await titled("Charges · Pix payments")
+        await until("document.activeElement?.tagName === 'H1'")
+        assert.strictEqual(await focused(), "Charges")
+        const row = page.getByRole("link", { name: /R\$ 22,22/ })
+        await row.click()
+        await titled("R$ 22,22 · Pix payments")
+        await page.goBack()
+        await until("document.activeElement?.classList.contains('row')")
+        assert.include(await focused(), "22,22")
+        await page.keyboard.press("?")
+        const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
+        await keys.getByText("g c").waitFor()
+        await visit.look("wayfinding-keys")
+        await page.keyboard.press("Escape")
+        await keys.waitFor({ state: "hidden" })
+        await page.goto("/payouts")
+        await titled("Payouts · Pix payments")
+        await page.keyboard.press("Tab")
+        assert.strictEqual(await focused(), "Skip to the page")
+        await page.keyboard.press("Enter")
+        assert.strictEqual(await page.evaluate<string>("document.activeElement.id"), "main")
+        visit.assertNoFault()
+      })
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)("the search leads to pages and actions, in both languages", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/")
+        await visit.signIn(operatorToken)
+        await page.keyboard.press("Control+k")
+        await page.getByRole("combobox", { name: "Search" }).fill("disp")
+        await page.getByRole("option", { name: "Page Disputes" }).waitFor()
+        await page.keyboard.press("Enter")
+        await page.waitForURL("**/disputes")
+        await page.getByRole("button", { name: "Português" }).click()
+        await page.getByRole("combobox", { name: "Buscar" }).fill("aprovaco")
+        await page.getByRole("option", { name: "Página Aprovações" }).click()
+        await page.waitForURL("**/approvals")
+        visit.assertNoFault()
+      })
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "an unknown address and a missing resource have a way on, and a copy says what became of it",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await visit.signIn(operatorToken)
+          await page.evaluate("history.pushState(null, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate'))")
+          await page.getByRole("heading", { name: "No such page" }).waitFor()
+          await page.getByRole("link", { name: "Go to Today" }).click()
+          await page.getByRole("heading", { name: "Today" }).waitFor()
+          visit.assertNoFault()
+          await page.goto("/charges/00000000-0000-7000-8000-000000000000")
+          await page.getByRole("main").getByRole("link", { name: "Back" }).click()
+          await page.waitForURL("**/charges")
+          visit.forgetFaults()
+          await page.getByRole("heading", { name: "Charges" }).waitFor()
+          await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+          await page.evaluate("document.execCommand = () => true")
+          await page.getByRole("button", { name: "Copy as curl" }).click()
+          await page.getByRole("button", { name: "Copied" }).waitFor()
+          await page.evaluate("document.execCommand = () => false")
+          await page.getByRole("button", { name: "Copy as curl" }).click()
+          await page.getByRole("button", { name: "Could not copy" }).waitFor()
+          visit.assertNoFault()
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "the chip says that the database or a bank is away, and not that the page is live",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await visit.signIn(operatorToken)
+          await page.route("**/health/ready", (route) =>
+            route.fulfill({ contentType: "application/json", body: JSON.stringify({ status: "ok", database: "away" }) })
+          )
+          await page.goto("/charges")
+          await page.getByText("database away").waitFor()
+          assert.strictEqual(await page.locator("[data-live]").count(), 1)
+          visit.assertNoFault()
+        })
+      })
+  )
+})
