@@ -65,7 +65,9 @@ import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import * as LedgerVerification from "./ledger/LedgerVerification.ts"
-import * as LedgerWatch from "./ledger/LedgerWatch.ts"
+import * as LedgerWatch from "./alerts/LedgerWatch.ts"
+import { AlertChannels } from "./alerts/AlertChannels.ts"
+import * as AlertLoops from "./alerts/AlertLoops.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -127,6 +129,7 @@ export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ApprovalStore.layer,
+  AlertChannels.layer.pipe(Layer.provide(Secrets.layer)),
   ConnectionStore.layer,
   ChargeStore.layer,
   OrderStore.layer,
@@ -246,6 +249,7 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 
 /** The background loops that call others, or that prepare it. Rows say what is due. */
 const outwardLoops = Layer.mergeAll(
+  AlertLoops.loop,
   ChargeRecovery.loop,
   PayoutSubmission.loop,
   ParkedPayouts.loop,
