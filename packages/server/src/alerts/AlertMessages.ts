@@ -11,11 +11,11 @@
  *
  * Rules: OPR-318, OPR-319.
  */
-import { TIMEZONE } from "@pix-payments/domain/Installation"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { AlertChannelKind } from "@pix-payments/domain/Alert"
 import { Ids } from "../base/Ids.ts"
+import { TIMEZONE } from "../database/statements/Days.ts"
 import { orUnavailable } from "../database/Unavailable.ts"
 
 export const PER_HOUR = 12
@@ -72,7 +72,7 @@ export const finish = (
   error: string | undefined
 ) => Effect.flatMap(SqlClient, (sql) => orUnavailable(sql.unsafe(ended, [id, channelId, error ?? null])))
 
-const localTime = `(now() AT TIME ZONE '${TIMEZONE}')::time`
+const localTime = `(now() AT TIME ZONE ${TIMEZONE})::time`
 
 const isQuiet = `coalesce(CASE WHEN c.quiet_from < c.quiet_until THEN ${localTime} >= c.quiet_from AND ${localTime} < c.quiet_until
     ELSE ${localTime} >= c.quiet_from OR ${localTime} < c.quiet_until END, false)`

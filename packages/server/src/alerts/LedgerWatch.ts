@@ -17,7 +17,7 @@ import { raise } from "./Alerts.ts"
 export const check = Effect.gen(function* () {
   const { verify } = yield* LedgerVerification
   const { gauges } = yield* Metrics
-  const { accounts, states } = yield* verify("since-checkpoint")
+  const { accounts, states } = yield* verify("since-close")
   const differing = [...accounts, ...states].filter(({ computed, kept }) => computed !== kept)
   gauges({
     ledger_differences: differing.length,

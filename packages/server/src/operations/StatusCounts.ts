@@ -25,6 +25,7 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { insertedWords } from "../payments/words/Words.ts"
 
 export class StatusCounts extends Context.Service<
   StatusCounts,
@@ -179,6 +180,10 @@ const additions = `
     GROUP BY 1, 2, 3
   )`
 
+/** The resources of a kind whose first change was scanned. */
+const firstChanges = (resource: "charge" | "payout") =>
+  `SELECT DISTINCT resource_id FROM moved WHERE resource = '${resource}' AND previous IS NULL`
+
 const lockPosition = `
   SELECT transaction_id::text AS transaction_id, change_id FROM status_counts_position FOR UPDATE SKIP LOCKED`
 
@@ -203,6 +208,8 @@ const advance = statement(
     ON CONFLICT (date, account_id, resource)
       DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  ${insertedWords("charges", firstChanges("charge"))},
+  ${insertedWords("payouts", firstChanges("payout"))},
   position_moved AS (
     UPDATE status_counts_position SET (transaction_id, change_id) = (
       SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1

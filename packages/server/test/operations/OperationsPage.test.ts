@@ -1,4 +1,4 @@
-/** `docs/operations.md`, the compose file and the image match the program. */
+/** `docs/operations/settings.md` and `monitoring.md`, the compose file and the image match the program. */
 import { assert, layer } from "@effect/vitest"
 import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -18,7 +18,7 @@ import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../..", path), "utf8")
-const page = read("docs/operations.md")
+const page = read("docs/operations/settings.md")
 const monitoring = read("docs/operations/monitoring.md")
 
 /** Every name that `Settings` reads. */
@@ -61,7 +61,7 @@ const defaultSettings = Layer.fresh(Settings.layer).pipe(
 
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [] } }), {
   excludeTestServices: true
-})("docs/operations.md", (it) => {
+})("docs/operations", (it) => {
   it.effect("lists every setting, and no other", () =>
     Effect.sync(() => {
       const listed = settingRows.map(({ name }) => name)

@@ -89,6 +89,16 @@ export const catalog = {
   acquirer_exceptions_open: gauge("max", "Open exceptions: money, or claims on money, that fit no charge, by kind."),
   acquirer_unallocated_cents: gauge("max", "Cents in the ledger account unallocated of all connections."),
 
+  bank_reconciliation_unmatched_lines: gauge(
+    "max",
+    "Lines of banks' statements or of the books that differ or lack their other side."
+  ),
+  bank_reconciliation_unmatched_cents: gauge("max", "The cents of these lines, without their signs."),
+  bank_reconciliation_oldest_unmatched_seconds: gauge(
+    "max",
+    "Age of the oldest of these lines, since the end of its day; 0: none."
+  ),
+
   outbox_changes_waiting: gauge("max", "Changes whose deliveries are not stored yet, up to 10,000."),
   outbox_oldest_seconds: gauge("max", "Age of the oldest of them."),
   webhook_attempts_total: counter("Delivery attempts, by outcome."),

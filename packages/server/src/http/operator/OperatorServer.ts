@@ -30,6 +30,7 @@ import { nothingPolicy, page } from "../pipeline/Pages.ts"
 import { alertChannelHandlers } from "./administration/AlertChannelHandlers.ts"
 import { approvalActionHandlers, approvalHandlers } from "./approvals/ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./administration/AccountHandlers.ts"
+import { bankStatementHandlers } from "./payments/BankStatementHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./payments/ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./administration/ConnectionHandlers.ts"
 import { dashboardPages } from "./Dashboard.ts"
@@ -48,9 +49,12 @@ import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
+import { accountBooksHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
+import { reconciliationHandlers } from "./payments/ReconciliationHandlers.ts"
+import { receiptHandlers } from "./payments/ReceiptHandlers.ts"
 import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
@@ -97,6 +101,7 @@ export const layer = Layer.effectDiscard(
       checkoutCharges: yield* checkoutChargeHandlers,
       refunds: yield* refundHandlers,
       refundActions: yield* refundActionHandlers,
+      receipts: yield* receiptHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       approvals: yield* approvalHandlers,
@@ -105,6 +110,8 @@ export const layer = Layer.effectDiscard(
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,
+      bankStatements: yield* bankStatementHandlers,
+      reconciliations: yield* reconciliationHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,
@@ -116,6 +123,8 @@ export const layer = Layer.effectDiscard(
       audit: yield* auditHandlers,
       timelines: yield* timelineHandlers,
       ledger: yield* ledgerHandlers,
+      accountBooks: yield* accountBooksHandlers,
+      connectionBooks: yield* connectionBooksHandlers,
       stats: yield* statsHandlers,
       waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,

@@ -157,6 +157,12 @@ const send = (response: ServerResponse, answer: Answer, requestId: string): void
   }
   // The rest of a body that is too large is not read.
   if (answer.status === 413) response.shouldKeepAlive = false
+  if (answer.file !== undefined) {
+    const { bytes, contentType } = answer.file
+    headers.push("content-type", contentType, "content-length", String(bytes.length))
+    if (!response.destroyed) response.writeHead(answer.status, headers).end(bytes)
+    return
+  }
   if (answer.body === undefined) {
     if (!response.destroyed) response.writeHead(answer.status, headers).end()
     return

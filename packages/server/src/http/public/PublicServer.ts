@@ -1,5 +1,5 @@
 /**
- * The public listener: `/v1`, its OpenAPI document and its reference page.
+ * The public listener: `/v1`, its OpenAPI document and its reference page, and the page that verifies receipts.
  *
  * Guarantees: every request that is not shed is in the request log.
  */
@@ -10,6 +10,7 @@ import { ApiKeys } from "../../accounts/ApiKeys.ts"
 import type { Cached, Confirmed } from "../../accounts/Caller.ts"
 import { Outward } from "../../base/Outward.ts"
 import { RequestLog } from "../../operations/RequestLog.ts"
+import { Receipts } from "../../receipts/Receipts.ts"
 import { Settings } from "../../base/Settings.ts"
 import { compile, type Guard } from "../pipeline/CompiledApi.ts"
 import { listen } from "../pipeline/HttpServer.ts"
@@ -19,6 +20,7 @@ import { chargeHandlers } from "./ChargeHandlers.ts"
 import * as KeyGuard from "./KeyGuard.ts"
 import { KeyRateLimit } from "./KeyRateLimit.ts"
 import { payoutHandlers } from "./PayoutHandlers.ts"
+import { receiptRoute } from "./ReceiptRoute.ts"
 import { pages } from "./ReferencePage.ts"
 import { webhookEndpointHandlers } from "./WebhookEndpointHandlers.ts"
 
@@ -32,7 +34,7 @@ export const layer = Layer.effectDiscard(
       name: "public",
       host,
       port,
-      routes: yield* routesBehind(guard),
+      routes: [...(yield* routesBehind(guard)), receiptRoute<KeyGuard.KeyCredentials>(yield* Receipts)],
       guard,
       pages,
       probes: [],

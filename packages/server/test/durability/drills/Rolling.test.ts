@@ -97,7 +97,7 @@ const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
   )
   const { key } = yield* makeCaller()
 
-  // nginx checks no health: what it may not send twice can meet the port as it closes (docs/operations.md).
+  // nginx checks no health: what it may not send twice can meet the port as it closes (docs/operations/install.md).
   const load = startCallers(`http://127.0.0.1:${front.public}`, key, balancer === "nginx" ? 0 : CALLERS)
   yield* load.until(20)
   for (let round = 0; round < ROUNDS; round++) {
