@@ -49,6 +49,7 @@ export const serverFolders = [
   ["webhooks/fan-out/", "from an outbox row to its deliveries"],
   ["webhooks/sending/", "attempts over HTTP, and the loops that make them"],
   ["webhooks/endpoints/", "registered endpoints, test deliveries"],
+  ["alerts/", "alerts of operators: what is found, the channels, the messages"],
   ["operations/", "audit log, request log, statistics, search, timelines"],
   ["schema/", "baseline, migrations, privileges, partitions, retention"],
   ["http/pipeline/", "one HTTP pipeline for all listeners"],

@@ -172,6 +172,23 @@ WHERE
   AND (k.expires_at IS NULL OR k.expires_at > now())
   AND p.active;
 
+-- alerts/Alerts.ts raiseOne
+INSERT INTO alerts (channel_id, key, event, title, path, is_urgent)
+SELECT c.id, f.key, f.event, f.title, f.path, f.is_urgent
+FROM
+  (
+    SELECT *
+    FROM
+      (
+        SELECT key, event, title, path, is_urgent
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[]) AS t (key, event, title, path, is_urgent)
+      ) AS r
+  ) f
+  JOIN alert_channels c ON c.active
+  AND c.deleted_at IS NULL
+  AND f.event = ANY (c.events)
+ON CONFLICT (channel_id, key) DO NOTHING;
+
 -- events/EventLog.ts findChange
 WITH
   start AS MATERIALIZED (

@@ -9,6 +9,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
+import { AlertChannelsGroup } from "./operator/AlertChannels.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { BankStatementsGroup } from "./operator/BankStatements.ts"
 import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
@@ -59,6 +60,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SearchGroup)
   .add(OperatorsGroup)
   .add(OperatorTokensGroup)
+  .add(AlertChannelsGroup)
   .add(AccountsGroup)
   .add(ApplicationsGroup)
   .add(KeysGroup)

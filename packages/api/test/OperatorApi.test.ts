@@ -42,6 +42,14 @@ const operatorContract = {
     "GET /operators/{id} retrieve",
     "PATCH /operators/{id} update"
   ],
+  alertChannels: [
+    "POST /alert-channels create",
+    "GET /alert-channels list",
+    "GET /alert-channels/{id} retrieve",
+    "PATCH /alert-channels/{id} update",
+    "DELETE /alert-channels/{id} delete",
+    "POST /alert-channels/{id}/test test"
+  ],
   operatorTokens: [
     "POST /operators/{id}/tokens create",
     "GET /operators/{id}/tokens list",

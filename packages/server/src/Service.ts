@@ -70,7 +70,9 @@ import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
 import { Statements } from "./ledger/statements/Statements.ts"
 import { LedgerVerification } from "./ledger/LedgerVerification.ts"
-import * as LedgerWatch from "./ledger/LedgerWatch.ts"
+import * as LedgerWatch from "./alerts/LedgerWatch.ts"
+import { AlertChannels } from "./alerts/AlertChannels.ts"
+import * as AlertLoops from "./alerts/AlertLoops.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -137,6 +139,7 @@ export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ApprovalStore.layer,
+  AlertChannels.layer.pipe(Layer.provide(Secrets.layer)),
   ConnectionStore.layer,
   ChargeStore.layer,
   OrderStore.layer,
@@ -267,6 +270,7 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 
 /** The background loops that call others, or that prepare it. Rows say what is due. */
 const outwardLoops = Layer.mergeAll(
+  AlertLoops.loop,
   ChargeRecovery.loop,
   PayoutSubmission.loop,
   ParkedPayouts.loop,

@@ -24,7 +24,8 @@ export const secretVariables = [
   "MIGRATIONS_DATABASE_URL",
   "OPERATOR_TOKEN",
   "SECRETS_KEYS",
-  "OIDC_CLIENT_SECRET"
+  "OIDC_CLIENT_SECRET",
+  "SMTP_URL"
 ] as const
 
 export const readEnvironment = Effect.fnUntraced(function* (given: Readonly<Record<string, string | undefined>>) {

@@ -28,7 +28,7 @@ export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsErr
 
 /** The row that a secret belongs to. A copy of the secret, as in a delivery, keeps this owner. */
 export interface SecretOwner {
-  readonly kind: "charge" | "payout" | "webhook" | "connection" | "sign-in" | "approval" | "position"
+  readonly kind: "charge" | "payout" | "webhook" | "connection" | "sign-in" | "approval" | "position" | "alert-channel"
   readonly id: string
 }
 

@@ -84,6 +84,10 @@ export interface SettingsShape {
   readonly outward: "on" | "off"
   /** Whether the words by which charges and payouts are found are written. */
   readonly searchWords: "on" | "off"
+  /** The mail server of alerts to operators: `smtps://user:password@host`. Unset: no e-mail. */
+  readonly smtpUrl: Option.Option<Redacted.Redacted<string>>
+  /** The sender of these mails. */
+  readonly smtpFrom: string
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -130,6 +134,11 @@ const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.R
   const weakness = weaknessOf(Redacted.value(token))
   return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
 }
+
+const smtpUrl = (url: Redacted.Redacted<string>): Result.Result<Redacted.Redacted<string>, string> =>
+  ["smtp:", "smtps:"].includes(URL.parse(Redacted.value(url))?.protocol ?? "")
+    ? Result.succeed(url)
+    : Result.fail("must begin with smtp:// or smtps://")
 
 const publicUrl = (text: string): Result.Result<string, string> => {
   const url = URL.parse(text)
@@ -211,6 +220,8 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
+  smtpUrl: Config.option(checked("SMTP_URL", Config.Redacted("SMTP_URL"), smtpUrl)),
+  smtpFrom: Config.String("SMTP_FROM").pipe(Config.withDefault("pix-payments@localhost")),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

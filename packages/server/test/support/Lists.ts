@@ -199,6 +199,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/outbox-failures": { table: "outbox_failures", values: {} },
     "/operator/v1/operators": { table: "operators", values: {} },
+    "/operator/v1/alert-channels": { table: "alert_channels", scope: ["deleted_at IS NULL"], values: {} },
     "/operator/v1/operators/{id}/tokens": {
       table: "operator_tokens",
       path: `/operator/v1/operators/${operatorId}/tokens`,

@@ -91,6 +91,12 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
   const [approval] = yield* requestedRelease(databaseUrl, accountId, waiting.id, operator.id, person)
+  const channel = yield* operated<{ id: string }>(
+    "POST",
+    "/alert-channels",
+    { name: person.name, kind: "webhook", target: url, events: ["exception.opened"], secret: person.secret },
+    201
+  )
   const audit = yield* operated<{ data: ReadonlyArray<{ id: string }> }>("GET", "/audit?limit=1")
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
     approvals: [approval!.id],
@@ -105,6 +111,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     webhooks: [endpoint.body.id],
     "outbox-failures": failures.map(({ id }) => id),
     operators: [operator.id],
+    "alert-channels": [channel.id],
     tokens: [operator.tokenId],
     sessions: [sessionId],
     connections: [connection!.id],
@@ -240,6 +247,14 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "PATCH /operator/v1/installation": { name: person.name },
     "POST /operator/v1/operators": { name: person.name, email: `${newKey()}@example.com`, role: "viewer" },
     "PATCH /operator/v1/operators/{id}": { name: person.name },
+    "POST /operator/v1/alert-channels": {
+      name: person.name,
+      kind: "webhook",
+      target: url,
+      events: ["exception.opened"],
+      secret: person.secret
+    },
+    "PATCH /operator/v1/alert-channels/{id}": { name: person.name, secret: person.secret },
     "POST /operator/v1/operators/{id}/tokens": { name: person.name },
     "POST /operator/v1/accounts": {
       name: person.name,

@@ -27,6 +27,7 @@ import { listen, probe } from "../pipeline/HttpServer.ts"
 import { ListenAddresses } from "../pipeline/ListenAddresses.ts"
 import { hostOf } from "../pipeline/Listener.ts"
 import { nothingPolicy, page } from "../pipeline/Pages.ts"
+import { alertChannelHandlers } from "./administration/AlertChannelHandlers.ts"
 import { approvalActionHandlers, approvalHandlers } from "./approvals/ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./administration/AccountHandlers.ts"
 import { bankStatementHandlers } from "./payments/BankStatementHandlers.ts"
@@ -89,6 +90,7 @@ export const layer = Layer.effectDiscard(
       search: yield* searchHandlers,
       operators: yield* operatorHandlers,
       operatorTokens: yield* operatorTokenHandlers,
+      alertChannels: yield* alertChannelHandlers,
       accounts: yield* accountHandlers,
       applications: yield* applicationHandlers,
       keys: yield* keyHandlers,

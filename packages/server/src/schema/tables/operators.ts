@@ -1,4 +1,5 @@
 /** Tables of the installation, its operators, and what they ask each other to approve. */
+import { AlertChannelKind } from "@pix-payments/domain/Alert"
 import { ApprovalAction, approverRoles, APPROVERS_FOR_FOUR_EYES, ApprovalStatus } from "@pix-payments/domain/Approval"
 import { DEFAULT_TIMEZONE, FourEyes } from "@pix-payments/domain/Installation"
 import { OperatorRole } from "@pix-payments/domain/Operator"
@@ -117,6 +118,52 @@ export const operatorTables = [
     result_id uuid, -- what the request made: a refund, an exception, a payout, a charge or an approval; null: not yet
     created_at timestamptz NOT NULL
   )`,
+
+  `-- Where operators are alerted.
+  CREATE TABLE alert_channels (
+    id uuid PRIMARY KEY,
+    name text NOT NULL,
+    kind text NOT NULL ${oneOf("kind", AlertChannelKind.literals)},
+    target text NOT NULL, -- an address or a URL; of Slack, the host of the URL
+    secret text, -- sealed: signs a webhook's messages; of Slack, the URL
+    events text[] NOT NULL,
+    quiet_from time, -- in the installation's time zone
+    quiet_until time,
+    active boolean NOT NULL DEFAULT true,
+    last_sent_at timestamptz,
+    last_error text, -- of the last attempt; null: it succeeded
+    created_at timestamptz NOT NULL,
+    deleted_at timestamptz,
+    CHECK ((quiet_from IS NULL) = (quiet_until IS NULL))
+  )`,
+  `CREATE INDEX alert_channels_list ON alert_channels (id) WHERE deleted_at IS NULL`,
+  `-- Messages to channels: what was found since the last one. Their alerts never change.
+  CREATE TABLE alert_messages (
+    id uuid PRIMARY KEY, -- also the Message-ID, and webhook-id
+    channel_id uuid NOT NULL REFERENCES alert_channels,
+    alerts json NOT NULL, -- the first of its alerts
+    count integer NOT NULL, -- how many it has
+    created_at timestamptz NOT NULL,
+    due_at timestamptz, -- the next attempt; null: it has ended
+    attempts integer NOT NULL DEFAULT 0
+  )`,
+  `CREATE INDEX alert_messages_due ON alert_messages (channel_id, due_at) WHERE due_at IS NOT NULL`,
+  `CREATE INDEX alert_messages_of_channel ON alert_messages (channel_id, created_at)`,
+  `CREATE INDEX alert_messages_by_age ON alert_messages (created_at)`,
+  `-- What a channel is alerted of, once each.
+  CREATE TABLE alerts (
+    channel_id uuid NOT NULL REFERENCES alert_channels,
+    key text NOT NULL, -- of what it is
+    event text NOT NULL,
+    title text NOT NULL,
+    path text NOT NULL, -- the page of the dashboard
+    is_urgent boolean NOT NULL, -- quiet hours do not hold it back
+    created_at timestamptz NOT NULL DEFAULT now(),
+    message_id uuid, -- null: it waits for a message
+    PRIMARY KEY (channel_id, key)
+  )`,
+  `CREATE INDEX alerts_waiting ON alerts (channel_id, created_at) WHERE message_id IS NULL`,
+  `CREATE INDEX alerts_by_age ON alerts (created_at)`,
 
   `-- Requests that a second operator approves.
   CREATE TABLE approvals (

@@ -107,7 +107,11 @@ const headersOf = (delivery: ClaimedDelivery, secrets: Secrets["Service"], nowMs
 }
 
 /** The headers of Standard Webhooks, which sign the time of the attempt too. */
-const standardHeaders = (delivery: ClaimedDelivery, secret: string, seconds: number): Record<string, string> => {
+export const standardHeaders = (
+  delivery: { readonly id: string; readonly body: string },
+  secret: string,
+  seconds: number
+): Record<string, string> => {
   const signature = createHmac("sha256", attemptKey(secret))
     .update(`${delivery.id}.${seconds}.${delivery.body}`)
     .digest("base64")

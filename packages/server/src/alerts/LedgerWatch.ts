@@ -1,5 +1,6 @@
 /**
- * Verifies the ledger in the background, incrementally: its result and its age are metrics, and a difference is logged.
+ * Verifies the ledger in the background, incrementally: its result and its age are metrics, and a difference is
+ * logged and an alert.
  *
  * Each process verifies a minute after its start and then every ten minutes, so that no process has an old result.
  */
@@ -8,7 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
-import { LedgerVerification } from "./LedgerVerification.ts"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import { LedgerVerification } from "../ledger/LedgerVerification.ts"
+import { raise } from "./Alerts.ts"
 
 /** Verifies once. Returns how many ledger accounts differ. */
 export const check = Effect.gen(function* () {
@@ -25,6 +28,16 @@ export const check = Effect.gen(function* () {
       Effect.logError(`the ledger differs: a balance is ${kept} cents and should be ${computed}`),
       { owner_id: ownerId, ledger_account: kind }
     )
+  }
+  if (differing.length > 0) {
+    const day = formatInstant(yield* Clock.currentTimeMillis).slice(0, 10)
+    yield* raise({
+      key: `ledger:${day}`,
+      event: "ledger.differs",
+      title: `The books differ: ${differing.length} ledger accounts. Stop payouts.`,
+      path: "/ledger",
+      isUrgent: true
+    })
   }
   return differing.length
 })
