@@ -1,5 +1,6 @@
 /** A charge: its fields, all that happened to it, and what can be done. */
 import type { OperatorChargeDetail } from "@pix-payments/api/operator/Charges"
+import type { Refund } from "@pix-payments/domain/Refund"
 import { call } from "../app/Client.ts"
 import { isSimulated, may } from "../app/Session.ts"
 import { centsOf, money } from "../format/Money.ts"
@@ -11,6 +12,7 @@ import { Table } from "../parts/List.tsx"
 import { QrCode } from "../parts/QrCode.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
+import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -67,7 +69,7 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
             <div class="stack">
               <Code charge={charge} />
               <Terms charge={charge} />
-              <Refunds charge={charge} />
+              <Refunds charge={charge} reload={loaded.reload} />
               {isSimulated() && may("developer") && <Simulator charge={charge} reload={loaded.reload} />}
             </div>
           </section>
@@ -132,7 +134,7 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
   )
 }
 
-const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
+const Refunds = ({ charge, reload }: { readonly charge: OperatorChargeDetail; readonly reload: () => void }) => {
   const { cards, fields } = words()
   if (charge.refunds.length === 0) return null
   return (
@@ -141,7 +143,17 @@ const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
         rows={charge.refunds}
         columns={[
           { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
-          { name: fields.status, cell: ({ status }) => <State of={status} /> },
+          {
+            name: fields.status,
+            cell: (refund) => (
+              <>
+                <State of={refund.status} />
+                {refund.provider_outcome !== null &&
+                  ` ${settleWords().says}: ${outcomeName(refund.provider_outcome)}`}{" "}
+                <SettleRefund refund={refund} reload={reload} />
+              </>
+            )
+          },
           { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
           { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
         ]}
@@ -149,6 +161,26 @@ const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
     </Card>
   )
 }
+
+const SettleRefund = ({ refund, reload }: { readonly refund: Refund; readonly reload: () => void }) =>
+  refund.status !== "processing" ? null : (
+    <Settle
+      amount={refund.amount}
+      since={refund.created_at}
+      of="return"
+      isSmall
+      settle={({ id: returnId, outcome, reason }, key) =>
+        call((api) =>
+          api.refundActions.settle({
+            params: { id: refund.id },
+            headers: { "idempotency-key": key },
+            payload: { outcome, return_id: returnId, reason }
+          })
+        )
+      }
+      onDone={reload}
+    />
+  )
 
 /** What the simulated acquirer can report of the charge in its state. */
 const Simulator = ({ charge, reload }: { readonly charge: OperatorChargeDetail; readonly reload: () => void }) => {
