@@ -84,9 +84,9 @@ describe("wrong answers", () => {
       const changed = paths.filter((path) => {
         const truth = read(path, queryOf(path))
         faults.once(wrong, { path: new RegExp(`${path}$`) })
-        const lied = read(path, queryOf(path))
-        assert.strictEqual(lied.status, 200, `${wrong} ${path}`)
-        return lied.body !== truth.body
+        const answered = read(path, queryOf(path))
+        assert.strictEqual(answered.status, 200, `${wrong} ${path}`)
+        return answered.body !== truth.body
       })
       assert.isNotEmpty(changed, wrong)
       assert.strictEqual(provider.balanceCents(), balance)
@@ -100,12 +100,12 @@ describe("wrong answers", () => {
       const entries = () => JSON.parse(read("/v2/pix", RANGE).body!).pix
       const truth = entries()
       faults.once(wrong)
-      const lied = entries()
-      assert.deepStrictEqual(lied.at(-1), truth.at(-1), wrong)
-      assert.strictEqual(lied.length, wrong === "foreign-entry" ? truth.length + 1 : truth.length)
+      const answered = entries()
+      assert.deepStrictEqual(answered.at(-1), truth.at(-1), wrong)
+      assert.strictEqual(answered.length, wrong === "foreign-entry" ? truth.length + 1 : truth.length)
       if (wrong === "foreign-entry") {
-        assert.strictEqual(lied[0].chave, "stranger@example.com")
-        assert.deepStrictEqual(lied.slice(1), truth)
+        assert.strictEqual(answered[0].chave, "stranger@example.com")
+        assert.deepStrictEqual(answered.slice(1), truth)
       }
     }
   })

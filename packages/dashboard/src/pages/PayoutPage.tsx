@@ -7,6 +7,7 @@ import { Action } from "../parts/Action.tsx"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { masculineStateName } from "../parts/State.tsx"
+import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
@@ -45,6 +46,7 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
                 onDone={loaded.reload}
               />
             )}
+            {payout.status === "completed" && <ReceiptLink of={`/payouts/${id}`} />}
             {may("operator") && payout.status === "pending" && (
               <>
                 <ApprovePayout payout={payout} onDone={loaded.reload} />

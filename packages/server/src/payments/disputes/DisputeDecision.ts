@@ -75,7 +75,7 @@ export const decideOpening = (
   const parts = splitAccount(Math.min(amount, inAccount(funds)), funds)
   const dispute = newDispute(contestedCharge(charge), ids.next(), { ...med, amount, arrivedResolved: false })
   return {
-    step: { report, reason: "charge.infraction", movements: movementsFrom(parts, "blocked") },
+    step: { report, reason: "charge.infraction", sourceId: dispute.id, movements: movementsFrom(parts, "blocked") },
     dispute,
     outbox: disputeEntry(dispute, ["opened"], ids)
   }
@@ -106,7 +106,8 @@ export const decideWin = (
   const others = contestedByOthers(disputes, dispute.id)
   const report = others > 0 ? undefined : allowedReport(charge, "dispute_won")
   const amount = blockedBeyond(funds, others)
-  return { report, reason: "charge.dispute_won", movements: [{ debit: "blocked", credit: "available", amount }] }
+  const movements = [{ debit: "blocked", credit: "available", amount } as const]
+  return { report, reason: "charge.dispute_won", sourceId: dispute.id, movements }
 }
 
 /** The money of a MED that is lost; `undefined` where the loss changes nothing. */
@@ -134,7 +135,7 @@ export const decideLoss = (
     ...movementsFrom(parts, "acquirer"),
     { debit: "blocked", credit: "available", amount: parts.released } as const
   ]
-  const step = { report, reason: "charge.charged_back", movements }
+  const step = { report, reason: "charge.charged_back", sourceId: dispute.id, movements }
   return { step, amount, pending: parts.pending, isEmpty: leftOf(afterStep(locked, step).funds) === 0 }
 }
 

@@ -86,7 +86,8 @@ export interface RefundChange extends Reversed {
 
 export type OrderDecision =
   | { readonly _tag: "Ordered"; readonly amount: number; readonly pending: number; readonly step: ChargeStep }
-  | { readonly _tag: "InvalidState" | "InsufficientBalance" }
+  | { readonly _tag: "InvalidState" }
+  | { readonly _tag: "InsufficientBalance"; readonly needed: number }
 
 /** An operator's refund of `requested` cents, or of all that the account has. `availableCents`: the account's balance. */
 export const decideOrder = (
@@ -100,7 +101,7 @@ export const decideOrder = (
   const amount = requested ?? inAccount(funds)
   if (amount <= 0 || amount > inAccount(funds)) return { _tag: "InvalidState" }
   const parts = splitAccount(amount, funds)
-  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance" }
+  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance", needed: parts.available }
   const movements = [
     { debit: "pending", credit: "returns_in_transit", amount: parts.pending },
     { debit: "available", credit: "returns_in_transit", amount: parts.available }
@@ -240,6 +241,7 @@ const completed = (
   const step: ChargeStep = {
     report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
     reason: "charge.refunded",
+    sourceId: order.id,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
   }
   return {
@@ -279,6 +281,7 @@ const failed = (
   const pending = Math.min(order.pending, rest)
   const given: ChargeStep = {
     reason: "charge.refund_failed",
+    sourceId: order.id,
     movements: [
       { debit: "returns_in_transit", credit: "blocked", amount: blocked },
       { debit: "returns_in_transit", credit: "pending", amount: pending },
@@ -288,6 +291,7 @@ const failed = (
   if (lost === 0) return { ...applied(locked, [given]), refunds: [ended], orderEnd: "refused" }
   const taken: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: losses[0]?.disputeId,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
   }
   // One MED is one return, which the provider may report later.
@@ -313,6 +317,7 @@ const matched = (
   const less = Math.max(0, taken.amount - amount)
   const step: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: taken.id,
     movements: [
       ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
       { debit: "acquirer", credit: "available", amount: less }
@@ -345,19 +350,21 @@ const returned = (
   const parts = isMed ? splitLoss(given, funds, sumOf(others)) : splitReturn(given, funds)
   const isEmpty = leftOf(funds) === given
   const isFinal = isEmpty || probable !== undefined || (isMed && as === "charged_back")
+  // Where nothing is left, every MED ends with it.
+  const disputeId = isEmpty ? probable?.id : undefined
+  const made = { amount: given, pending: parts.pending, isMed, disputeId, providerId: externalId, atMs }
+  const refund = providerRefund(charge, ids.next(), made)
   const step: ChargeStep = {
     // BAL-10: `refunded` once nothing is left.
     report: isFinal ? allowedReport(charge, isEmpty ? as : "charged_back") : undefined,
     reason: `charge.${as}`,
+    sourceId: refund.id,
     movements: movementsFrom(parts, "acquirer")
   }
-  // Where nothing is left, every MED ends with it.
-  const disputeId = isEmpty ? probable?.id : undefined
-  const made = { amount: given, pending: parts.pending, isMed, disputeId, providerId: externalId, atMs }
   return {
     ...applied(locked, [step]),
     unmatched: amount === undefined ? 0 : wanted - given,
-    refunds: [providerRefund(charge, ids.next(), made)],
+    refunds: [refund],
     isEmpty,
     // Disputes are of Pix only: other returns emit the charge's event alone.
     arrivedLost: isMed && probable === undefined && charge.method === "pix" ? given : 0

@@ -261,8 +261,10 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
           now() + interval '1 hour', now() FROM acquirer_exceptions WHERE id = ${id}::uuid RETURNING id`
       yield* sql`
         WITH moved AS (
-          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now())
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+            position, day)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now(),
+            1000, now())
         )
         UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END
         WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`

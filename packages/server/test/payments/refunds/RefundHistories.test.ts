@@ -28,7 +28,7 @@ import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts
 import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
-import { ledgerBalancesOf } from "../../support/Money.ts"
+import { assertRefundedAmounts, ledgerBalancesOf } from "../../support/Money.ts"
 import {
   complete,
   fail,
@@ -429,6 +429,7 @@ layer(
             return Effect.die(new Error(message, { cause: defect }))
           })
         }
+        yield* assertRefundedAmounts
         const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
           [...verified.accounts.filter(({ computed, kept }) => computed !== kept), ...verified.states],
