@@ -45,8 +45,8 @@ export const REQUEST_FAULTS = [
   "foreign-error"
 ] as const
 
-/** Answers that are false, or hostile, to a request that was carried out. `http/Lies.ts` has each as data. */
-export const LIES = [
+/** Answers that are false, or hostile, to a request that was carried out. `http/WrongAnswers.ts` has each as data. */
+export const WRONG_ANSWERS = [
   /** Every amount is one cent more. */
   "other-amount",
   /** Every key, every txid or every other id is another one of the same form. */
@@ -86,9 +86,9 @@ export const LIES = [
   /** Every token is revoked, and 401 has a body that no document names: each time the next of `UNAUTHORIZED_BODIES`. */
   "odd-unauthorized"
 ] as const
-export type Lie = (typeof LIES)[number]
+export type WrongAnswer = (typeof WRONG_ANSWERS)[number]
 
-export type RequestFault = (typeof REQUEST_FAULTS)[number] | Lie
+export type RequestFault = (typeof REQUEST_FAULTS)[number] | WrongAnswer
 
 export const HOOK_FAULTS = ["hook-twice", "hook-late", "hook-never"] as const
 export type HookFault = (typeof HOOK_FAULTS)[number]
@@ -125,7 +125,7 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
     return fault
   }
 
-  const kindsOfRequest: ReadonlyArray<RequestFault> = [...REQUEST_FAULTS, ...LIES]
+  const kindsOfRequest: ReadonlyArray<RequestFault> = [...REQUEST_FAULTS, ...WRONG_ANSWERS]
 
   const draw = <F extends Fault>(kinds: ReadonlyArray<F>, method: string, path: string): F | undefined => {
     const name = `${method} ${path}`
@@ -211,7 +211,9 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
     case "unreadable-returns":
       return method === "GET" && /\/(pix|enviados)(\/|$)/.test(path)
     default:
-      return !(LIES as ReadonlyArray<Fault>).includes(fault) || /\/(cob|pix|pagamentos|infracoes)(\/|$)/.test(path)
+      return (
+        !(WRONG_ANSWERS as ReadonlyArray<Fault>).includes(fault) || /\/(cob|pix|pagamentos|infracoes)(\/|$)/.test(path)
+      )
   }
 }
 

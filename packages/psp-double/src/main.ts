@@ -4,13 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
-import { HOOK_FAULTS, LIES, type Rates, REQUEST_FAULTS } from "./Faults.ts"
+import { HOOK_FAULTS, WRONG_ANSWERS, type Rates, REQUEST_FAULTS } from "./Faults.ts"
 import { type PspDouble, startPspDouble } from "./PspDouble.ts"
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 const ratesOf = (faults: ReadonlyArray<string>): Rates => {
-  const known: ReadonlyArray<string> = [...REQUEST_FAULTS, ...LIES, ...HOOK_FAULTS]
+  const known: ReadonlyArray<string> = [...REQUEST_FAULTS, ...WRONG_ANSWERS, ...HOOK_FAULTS]
   return Object.fromEntries(
     faults.map((text) => {
       const [name = "", chance = "0.1"] = text.split("=")

@@ -1,5 +1,6 @@
 /** A charge: its fields, all that happened to it, and what can be done. */
 import type { OperatorChargeDetail } from "@pix-payments/api/operator/Charges"
+import type { Refund } from "@pix-payments/domain/Refund"
 import { call } from "../app/Client.ts"
 import { isSimulated, may } from "../app/Session.ts"
 import { centsOf, money } from "../format/Money.ts"
@@ -12,6 +13,7 @@ import { QrCode } from "../parts/QrCode.tsx"
 import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
+import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -69,7 +71,7 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
             <div class="stack">
               <Code charge={charge} />
               <Terms charge={charge} />
-              <Refunds charge={charge} />
+              <Refunds charge={charge} reload={loaded.reload} />
               {isSimulated() && may("developer") && <Simulator charge={charge} reload={loaded.reload} />}
             </div>
           </section>
@@ -134,7 +136,7 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
   )
 }
 
-const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
+const Refunds = ({ charge, reload }: { readonly charge: OperatorChargeDetail; readonly reload: () => void }) => {
   const { actions, cards, fields } = words()
   if (charge.refunds.length === 0) return null
   return (
@@ -143,7 +145,17 @@ const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
         rows={charge.refunds}
         columns={[
           { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
-          { name: fields.status, cell: ({ status }) => <State of={status} /> },
+          {
+            name: fields.status,
+            cell: (refund) => (
+              <>
+                <State of={refund.status} />
+                {refund.provider_outcome !== null &&
+                  ` ${settleWords().says}: ${outcomeName(refund.provider_outcome)}`}{" "}
+                <SettleRefund refund={refund} reload={reload} />
+              </>
+            )
+          },
           { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
           { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true },
           {
@@ -155,6 +167,26 @@ const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
     </Card>
   )
 }
+
+const SettleRefund = ({ refund, reload }: { readonly refund: Refund; readonly reload: () => void }) =>
+  refund.status !== "processing" ? null : (
+    <Settle
+      amount={refund.amount}
+      since={refund.created_at}
+      of="return"
+      isSmall
+      settle={({ id: returnId, outcome, reason }, key) =>
+        call((api) =>
+          api.refundActions.settle({
+            params: { id: refund.id },
+            headers: { "idempotency-key": key },
+            payload: { outcome, return_id: returnId, reason }
+          })
+        )
+      }
+      onDone={reload}
+    />
+  )
 
 /** What the simulated acquirer can report of the charge in its state. */
 const Simulator = ({ charge, reload }: { readonly charge: OperatorChargeDetail; readonly reload: () => void }) => {

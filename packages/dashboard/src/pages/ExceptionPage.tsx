@@ -7,6 +7,7 @@ import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { type Field, type Files, textIn, type Values } from "../parts/Form.tsx"
+import { outcomeName, Settle } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { exceptionWords, kindName } from "./exceptionWords.ts"
@@ -26,6 +27,23 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
             operation={`/exceptions/${id}`}
           >
             {may("operator") && <Decisions exception={exception} reload={loaded.reload} />}
+            {isReturning(exception) && (
+              <Settle
+                amount={exception.unallocated}
+                since={exception.created_at}
+                of="return"
+                settle={({ id: returnId, outcome, reason }, key) =>
+                  call((api) =>
+                    api.exceptionActions.settle({
+                      params: { id },
+                      headers: { "idempotency-key": key },
+                      payload: { outcome, return_id: returnId, reason }
+                    })
+                  )
+                }
+                onDone={loaded.reload}
+              />
+            )}
           </Head>
           <section class="cols">
             <Card title={text.card}>
@@ -42,8 +60,7 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [fields.endToEndId, exception.end_to_end_id && <code>{exception.end_to_end_id}</code>],
                   [text.txid, exception.txid && <code>{exception.txid}</code>],
                   [text.received, exception.received && <code>{exception.received}</code>],
-                  [text.says, exception.provider_outcome],
-                  [text.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],
+                  [text.says, exception.provider_outcome && outcomeName(exception.provider_outcome)],
                   [text.refund, exception.refund_id && <code>{exception.refund_id}</code>],
                   [fields.charge, exception.charge_id && <IdLink id={exception.charge_id} to="charges" />],
                   [fields.payout, exception.payout_id && <IdLink id={exception.payout_id} to="payouts" />],

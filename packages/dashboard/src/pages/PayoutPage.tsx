@@ -10,6 +10,7 @@ import { masculineStateName } from "../parts/State.tsx"
 import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
+import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
@@ -26,7 +27,25 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
             stateName={masculineStateName(payout.status)}
             id={payout.id}
             operation={`/payouts/${id}`}
+            beside={payout.provider_outcome !== null && <BankSays outcome={payout.provider_outcome} />}
           >
+            {payout.status === "processing" && (
+              <Settle
+                amount={payout.amount}
+                since={payout.processed_at}
+                of="payout"
+                settle={({ id: endToEndId, outcome, reason }, key) =>
+                  call((api) =>
+                    api.payoutActions.settle({
+                      params: { id },
+                      headers: { "idempotency-key": key },
+                      payload: { outcome, end_to_end_id: endToEndId, reason }
+                    })
+                  )
+                }
+                onDone={loaded.reload}
+              />
+            )}
             {payout.status === "completed" && <ReceiptLink of={`/payouts/${id}`} />}
             {may("operator") && payout.status === "pending" && (
               <>
@@ -90,6 +109,13 @@ const Terms = ({ payout }: { readonly payout: OperatorPayout }) => {
     </Reveal>
   )
 }
+
+/** What the bank says against the state, which leads to the exception that holds the money (OPR-212). */
+const BankSays = ({ outcome }: { readonly outcome: string }) => (
+  <a class="chip warn" href="/exceptions?status=open&kind=contradictory_outcome">
+    {settleWords().says}: {outcomeName(outcome)}
+  </a>
+)
 
 /** `00000000 0001 12345-6`, of a TED. */
 const bankAccountOf = ({ account, bank, branch }: OperatorPayout["recipient"]): string =>

@@ -34,15 +34,18 @@ interface HeadProps {
   readonly state?: string
   /** The word of the state; by default that of `State`. */
   readonly stateName?: string
+  /** Shown beside the state. */
+  readonly beside?: ComponentChildren
   /** The path under `/operator/v1`, to copy as `curl`. */
   readonly operation?: string
   readonly children?: ComponentChildren
 }
 
-export const Head = ({ children, id, operation, state, stateName, title }: HeadProps) => (
+export const Head = ({ beside, children, id, operation, state, stateName, title }: HeadProps) => (
   <div class="head">
     <h1>{title}</h1>
     {state !== undefined && <State of={state} name={stateName} />}
+    {beside}
     <span class="id quiet">{id}</span>
     <Copy text={id} />
     {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} />}

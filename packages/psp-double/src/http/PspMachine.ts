@@ -11,7 +11,7 @@ import type { Answer } from "./Answer.ts"
 import { type Api, type ApiRequest, makeApi } from "./Api.ts"
 import { type Contract, makeContract } from "./Contract.ts"
 import { documentOf } from "./Document.ts"
-import { lie, oddUnauthorized } from "./Lies.ts"
+import { wrongAnswer, oddUnauthorized } from "./WrongAnswers.ts"
 import { spoil, tooManyRequests } from "./Spoiling.ts"
 import { makeTokens, type Tokens } from "./Tokens.ts"
 import { hookView } from "./Views.ts"
@@ -140,7 +140,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
           if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds ?? 1)
           if (given === undefined || UNANSWERED.has(fault)) return undefined
           const status = given.status === 201 ? profile.createdStatus : given.status
-          return lie(fault, spoil(fault, { ...given, status }, profile))
+          return wrongAnswer(fault, spoil(fault, { ...given, status }, profile))
         }
       }
     },

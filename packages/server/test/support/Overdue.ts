@@ -13,7 +13,8 @@ export const overduePayoutOf = Effect.gen(function* () {
   const caller = yield* funded(5000)
   const { id } = yield* paidOut(caller.key, { ...holding, amount: 5000 })
   yield* submittedPayout(caller.key, id)
-  yield* sql`UPDATE payouts SET requested_at = requested_at - interval '25 hours' WHERE id = ${id}::uuid`
+  yield* sql`UPDATE payouts SET requested_at = requested_at - interval '25 hours',
+    processed_at = processed_at - interval '25 hours' WHERE id = ${id}::uuid`
   return { ...caller, id }
 })
 
@@ -49,13 +50,14 @@ export const overdueReturn = Effect.gen(function* () {
       created_at)
     VALUES (uuidv7(), 'return', ${id}::uuid, ${connection_id}::uuid, ${endToEndId}, 3000, 0, 'ordered', now(), now())
     RETURNING id`
-  yield* sql`UPDATE acquirer_exceptions SET action = 'return' WHERE id = ${id}::uuid`
+  yield* sql`UPDATE acquirer_exceptions SET action = 'return', created_at = created_at - interval '25 hours'
+    WHERE id = ${id}::uuid`
   yield* askedLongAgo(order!.id)
   return id
 })
 
-const askedLongAgo = (orderId: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`UPDATE acquirer_orders SET requested_at = now() - interval '25 hours' WHERE id = ${orderId}::uuid`
-  )
+const askedLongAgo = Effect.fnUntraced(function* (orderId: string) {
+  const sql = yield* SqlClient
+  yield* sql`UPDATE acquirer_orders SET requested_at = now() - interval '25 hours' WHERE id = ${orderId}::uuid`
+  yield* sql`UPDATE refunds SET created_at = created_at - interval '25 hours' WHERE id = ${orderId}::uuid`
+})

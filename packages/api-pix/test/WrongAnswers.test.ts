@@ -1,7 +1,7 @@
-/** What the client makes of a bank that lies: every lie of the double, over every operation of every profile. */
+/** What the client makes of a bank whose answers are wrong: every wrong answer of the double, over every operation of every profile. */
 import { assert, describe, it } from "@effect/vitest"
-import { LIES, type Lie } from "@pix-payments/psp-double/Faults"
-import { UNAUTHORIZED_BODIES } from "@pix-payments/psp-double/http/Lies"
+import { WRONG_ANSWERS, type WrongAnswer } from "@pix-payments/psp-double/Faults"
+import { UNAUTHORIZED_BODIES } from "@pix-payments/psp-double/http/WrongAnswers"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Failure, Unclear } from "../src/Outcome.ts"
@@ -16,8 +16,8 @@ const RETURNS: Names = ["return", "find-return"]
 const PAYOUTS: Names = ["send-payout", "find-payout"]
 const ALL: Names = [...COBS, "find-received", ...RETURNS, ...PAYOUTS]
 
-/** The operations that a lie makes unclear, and the fields that the reason may name. Every other lie changes nothing there. */
-const UNCLEAR: Partial<Record<Lie, readonly [Names, RegExp]>> = {
+/** The operations that a wrong answer makes unclear, and the fields that the reason may name. every other one changes nothing there. */
+const UNCLEAR: Partial<Record<WrongAnswer, readonly [Names, RegExp]>> = {
   "other-amount": [[...EMISSIONS, "return", ...PAYOUTS], /valor(\.original)? is not that/],
   "other-key": [EMISSIONS, /chave is not that/],
   "other-txid": [COBS, /txid is not that/],
@@ -40,8 +40,8 @@ function BR_CODE() {
   return /(pixCopiaECola|brcode) is not that/
 }
 
-/** Lies of fields that the question does not name: the answer is believed, and its reader decides. */
-const BELIEVED: Partial<Record<Lie, Names>> = {
+/** Wrong answers of fields that the question does not name: the answer is believed, and its reader decides. */
+const BELIEVED: Partial<Record<WrongAnswer, Names>> = {
   "other-amount": ["find", "cancel", "find-received", "find-return"],
   "other-key": ["find", "cancel", "find-received"],
   "other-txid": ["find-received"],
@@ -49,7 +49,7 @@ const BELIEVED: Partial<Record<Lie, Names>> = {
 }
 
 /** What a rail cannot know, because its answer does not repeat it or its states are open. */
-const UNKNOWABLE: Readonly<Record<string, Partial<Record<Single, ReadonlyArray<Lie>>>>> = {
+const UNKNOWABLE: Readonly<Record<string, Partial<Record<Single, ReadonlyArray<WrongAnswer>>>>> = {
   sicoob: { "send-payout": ["unknown-state", "other-id"], "find-payout": ["unknown-state"] },
   inter: {
     "send-payout": ["unknown-state", "other-id", "other-amount", "unreadable-amount"],
@@ -57,7 +57,7 @@ const UNKNOWABLE: Readonly<Record<string, Partial<Record<Single, ReadonlyArray<L
   }
 }
 
-const LASTING = LIES.filter((told) => told !== "odd-unauthorized")
+const LASTING = WRONG_ANSWERS.filter((wrong) => wrong !== "odd-unauthorized")
 
 const run = <A>(effect: Effect.Effect<A, Failure> | undefined) => Effect.exit(effect ?? Effect.die("not offered"))
 
@@ -70,18 +70,18 @@ describe.each(profiles)("$name", (profile) => {
         if (offered === undefined) continue
         const truth: unknown = yield* offered
         const done = executions(honest)
-        for (const told of LASTING) {
-          const what = `${name}: ${told}`
-          if (UNKNOWABLE[profile.name]?.[name]?.includes(told) === true) continue
+        for (const wrong of LASTING) {
+          const what = `${name}: ${wrong}`
+          if (UNKNOWABLE[profile.name]?.[name]?.includes(wrong) === true) continue
           const bank = yield* lyingBank(profile)
-          const end = bank.machine.faults.always(told)
+          const end = bank.machine.faults.always(wrong)
           const exit = yield* run<unknown>(SINGLE[name](bank))
-          const [names, field] = UNCLEAR[told] ?? [[], /never/]
+          const [names, field] = UNCLEAR[wrong] ?? [[], /never/]
           if (names.includes(name)) {
             const failure = Exit.isFailure(exit) ? yield* Effect.flip(exit) : undefined
             assert.instanceOf(failure, Unclear, what)
             assert.match(failure?.message ?? "", field, what)
-          } else if (BELIEVED[told]?.includes(name) !== true) {
+          } else if (BELIEVED[wrong]?.includes(name) !== true) {
             assert.deepStrictEqual(exit, Exit.succeed(truth), what)
           }
           end()
@@ -94,19 +94,19 @@ describe.each(profiles)("$name", (profile) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an order whose first answer alone is a lie is done in the same call", () =>
+  it.effect("an order whose first answer alone is a wrong answer is done in the same call", () =>
     Effect.gen(function* () {
       for (const name of ["emit", "return", "send-payout"] as const) {
-        for (const told of ["other-amount", "nul-in-id", "wrong-types", "unreadable-amount", "long-text"] as const) {
-          if (UNKNOWABLE[profile.name]?.[name]?.includes(told) === true) continue
+        for (const wrong of ["other-amount", "nul-in-id", "wrong-types", "unreadable-amount", "long-text"] as const) {
+          if (UNKNOWABLE[profile.name]?.[name]?.includes(wrong) === true) continue
           // The phase that names a payout of Sicoob moves nothing: it is asked again by the next order.
           if (profile.name === "sicoob" && name === "send-payout") continue
           const bank = yield* lyingBank(profile)
-          bank.machine.faults.once(told)
+          bank.machine.faults.once(wrong)
           const exit = yield* run<unknown>(SINGLE[name](bank) ?? Effect.void)
           // An answer that does not name Inter's payout leaves nothing to look it up by.
-          const isNamed = profile.name !== "inter" || name !== "send-payout" || told !== "nul-in-id"
-          assert.strictEqual(Exit.isSuccess(exit), isNamed, `${name}: ${told}`)
+          const isNamed = profile.name !== "inter" || name !== "send-payout" || wrong !== "nul-in-id"
+          assert.strictEqual(Exit.isSuccess(exit), isNamed, `${name}: ${wrong}`)
         }
       }
     }).pipe(Effect.scoped)
@@ -119,21 +119,21 @@ describe.each(profiles)("$name", (profile) => {
         if (offered === undefined) continue
         const truth = yield* offered
         assert.deepStrictEqual([truth.items.length, truth.unreadable], [2, []], name)
-        for (const told of LASTING) {
+        for (const wrong of LASTING) {
           const bank = yield* lyingBank(profile)
-          bank.machine.faults.always(told)
+          bank.machine.faults.always(wrong)
           const asked = list(bank)!
-          if (told === "no-page") {
+          if (wrong === "no-page") {
             const failure = yield* Effect.flip(asked)
             assert.instanceOf(failure, Unclear, name)
             assert.match(failure.message, /parametros\.paginacao\.paginaAtual is missing/)
             continue
           }
           const { items, unreadable } = yield* asked
-          const what = `${name}: ${told}`
+          const what = `${name}: ${wrong}`
           assert.deepStrictEqual(items.at(-1), truth.items.at(-1), what)
-          assert.strictEqual(items.length, lengthOf(name, told), what)
-          assert.isTrue(unreadable.length > 0 === isSetApart(name, told), `${what}: ${JSON.stringify(unreadable)}`)
+          assert.strictEqual(items.length, lengthOf(name, wrong), what)
+          assert.isTrue(unreadable.length > 0 === isSetApart(name, wrong), `${what}: ${JSON.stringify(unreadable)}`)
           for (const { reason, text } of unreadable) {
             assert.match(reason, /^[a-zA-Z0-9]+ (cannot be read|is missing)$/, what)
             assert.isAtMost(Buffer.byteLength(text), 4096, what)
@@ -166,23 +166,23 @@ describe.each(profiles)("$name", (profile) => {
   )
 })
 
-/** Lies that make the first entry of a list unreadable. */
-const HIDING: ReadonlySet<Lie> = new Set(["unreadable-amount", "nul-in-id", "surrogate-in-id", "long-id"])
+/** Wrong answers that make the first entry of a list unreadable. */
+const HIDING: ReadonlySet<WrongAnswer> = new Set(["unreadable-amount", "nul-in-id", "surrogate-in-id", "long-id"])
 
-const lengthOf = (name: string, told: Lie): number => {
-  if (told === "foreign-entry") return 3
-  const isOpenState = told === "unknown-state" && (name === "list-sent" || name === "list-disputes")
-  return HIDING.has(told) || isOpenState ? 1 : 2
+const lengthOf = (name: string, wrong: WrongAnswer): number => {
+  if (wrong === "foreign-entry") return 3
+  const isOpenState = wrong === "unknown-state" && (name === "list-sent" || name === "list-disputes")
+  return HIDING.has(wrong) || isOpenState ? 1 : 2
 }
 
-const isSetApart = (name: string, told: Lie): boolean =>
-  HIDING.has(told) || told === "unknown-state" || (told === "unreadable-returns" && name !== "list-disputes")
+const isSetApart = (name: string, wrong: WrongAnswer): boolean =>
+  HIDING.has(wrong) || wrong === "unknown-state" || (wrong === "unreadable-returns" && name !== "list-disputes")
 
 describe("decorations", () => {
   const [, efi] = profiles
-  const found = Effect.fnUntraced(function* (told: Lie) {
+  const found = Effect.fnUntraced(function* (wrong: WrongAnswer) {
     const bank = yield* lyingBank(efi!)
-    bank.machine.faults.always(told)
+    bank.machine.faults.always(wrong)
     return yield* bank.client.findReceived(bank.endToEndIds[0])
   }, Effect.scoped)
 

@@ -1,12 +1,12 @@
 /**
- * Answers that are false, or hostile: each lie as what it does to the fields of an answer of 2xx.
+ * Answers that are false, or hostile: each wrong answer as what it does to the fields of an answer of 2xx.
  *
  * Guarantees
- * - A list lies about its first entry alone, so that the others are as they were.
+ * - A list is wrong in its first entry alone, so that the others are as they were.
  */
 import { buildBrCode } from "@pix-payments/domain/BrCode"
 import * as Result from "effect/Result"
-import type { Lie, RequestFault } from "../Faults.ts"
+import type { WrongAnswer, RequestFault } from "../Faults.ts"
 import { type Answer, json } from "./Answer.ts"
 import { localTime } from "./Views.ts"
 
@@ -104,7 +104,7 @@ const same: Rewrite = (_, value) => value
 const both = (...sets: ReadonlyArray<ReadonlySet<string>>): ReadonlySet<string> =>
   new Set(sets.flatMap((set) => [...set]))
 
-const REWRITES: Readonly<Record<Lie, Rewrite>> = {
+const REWRITES: Readonly<Record<WrongAnswer, Rewrite>> = {
   "other-amount": amounts((cents, value) => {
     const other = (cents + 1) / 100
     return typeof value === "string" ? other.toFixed(2) : other
@@ -145,8 +145,8 @@ export const UNAUTHORIZED_BODIES: ReadonlyArray<string> = [
   `["Unauthorized"]`
 ]
 
-/** The answer as a lie makes it. */
-export const lie = (fault: RequestFault | undefined, answer: Answer): Answer => {
+/** The answer as a wrong answer makes it. */
+export const wrongAnswer = (fault: RequestFault | undefined, answer: Answer): Answer => {
   const rewrite = (REWRITES as Readonly<Partial<Record<RequestFault, Rewrite>>>)[fault!]
   if (rewrite === undefined || answer.body === undefined || answer.status >= 300) return answer
   const body: unknown = JSON.parse(answer.body)

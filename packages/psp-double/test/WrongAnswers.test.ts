@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { LIES, type Lie } from "../src/Faults.ts"
-import { UNAUTHORIZED_BODIES } from "../src/http/Lies.ts"
+import { WRONG_ANSWERS, type WrongAnswer } from "../src/Faults.ts"
+import { UNAUTHORIZED_BODIES } from "../src/http/WrongAnswers.ts"
 import { makePspMachine, type PspMachineOptions } from "../src/http/PspMachine.ts"
 
 const NOW = 1_790_000_000_000
@@ -76,36 +76,36 @@ const busy = () => {
 const queryOf = (path: string): Readonly<Record<string, string>> =>
   /pix$|enviados$|infracoes$/.test(path) ? RANGE : {}
 
-describe("lies", () => {
+describe("wrong answers", () => {
   it("each changes an answer of 2xx, once, and nothing that the provider has", () => {
-    for (const told of LIES.filter((each) => each !== "odd-unauthorized")) {
+    for (const wrong of WRONG_ANSWERS.filter((each) => each !== "odd-unauthorized")) {
       const { api, faults, paths, provider, read } = busy()
       const balance = provider.balanceCents()
       const changed = paths.filter((path) => {
         const truth = read(path, queryOf(path))
-        faults.once(told, { path: new RegExp(`${path}$`) })
-        const lied = read(path, queryOf(path))
-        assert.strictEqual(lied.status, 200, `${told} ${path}`)
-        return lied.body !== truth.body
+        faults.once(wrong, { path: new RegExp(`${path}$`) })
+        const answered = read(path, queryOf(path))
+        assert.strictEqual(answered.status, 200, `${wrong} ${path}`)
+        return answered.body !== truth.body
       })
-      assert.isNotEmpty(changed, told)
+      assert.isNotEmpty(changed, wrong)
       assert.strictEqual(provider.balanceCents(), balance)
-      assert.deepStrictEqual([api.violations, api.defects], [[], []], told)
+      assert.deepStrictEqual([api.violations, api.defects], [[], []], wrong)
     }
   })
 
-  it("a list lies about its first entry alone; one of another key is added before it", () => {
-    for (const told of LIES.filter((each) => !["odd-unauthorized", "no-page"].includes(each))) {
+  it("a list is wrong in its first entry alone; one of another key is added before it", () => {
+    for (const wrong of WRONG_ANSWERS.filter((each) => !["odd-unauthorized", "no-page"].includes(each))) {
       const { faults, read } = busy()
       const entries = () => JSON.parse(read("/v2/pix", RANGE).body!).pix
       const truth = entries()
-      faults.once(told)
-      const lied = entries()
-      assert.deepStrictEqual(lied.at(-1), truth.at(-1), told)
-      assert.strictEqual(lied.length, told === "foreign-entry" ? truth.length + 1 : truth.length)
-      if (told === "foreign-entry") {
-        assert.strictEqual(lied[0].chave, "stranger@example.com")
-        assert.deepStrictEqual(lied.slice(1), truth)
+      faults.once(wrong)
+      const answered = entries()
+      assert.deepStrictEqual(answered.at(-1), truth.at(-1), wrong)
+      assert.strictEqual(answered.length, wrong === "foreign-entry" ? truth.length + 1 : truth.length)
+      if (wrong === "foreign-entry") {
+        assert.strictEqual(answered[0].chave, "stranger@example.com")
+        assert.deepStrictEqual(answered.slice(1), truth)
       }
     }
   })
@@ -115,9 +115,9 @@ describe("lies", () => {
     ["number-amount", 39.9],
     ["short-amount", "39.9"],
     ["unreadable-amount", "39.901"]
-  ] as const)("%s: 39.90 is %j", (told, expected) => {
+  ] as const)("%s: 39.90 is %j", (wrong, expected) => {
     const { faults, read } = busy()
-    faults.once(told satisfies Lie)
+    faults.once(wrong satisfies WrongAnswer)
     assert.strictEqual(JSON.parse(read(`/v2/cob/${TXID}`).body!).valor.original, expected)
   })
 
