@@ -44,12 +44,15 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
 /** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
 export const isSamePixKey = (one: string, other: string): boolean => comparable(one) === comparable(other)
 
-const comparable = (key: string): string => {
+const comparable = (key: string): string => normalPixKey(key) ?? key.toLowerCase()
+
+/** The DICT form of a key of any type, which no two types share; `undefined` where the text is no key. */
+export const normalPixKey = (key: string): string | undefined => {
   for (const type of pixKeyTypes) {
     const parsed = parsePixKey(type, key)
     if (parsed._tag === "Valid") return parsed.value
   }
-  return key.toLowerCase()
+  return undefined
 }
 
 const valid = (value: string): ParsedPixKey => ({ _tag: "Valid", value })

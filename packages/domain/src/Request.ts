@@ -96,7 +96,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   rules?: (body: Readonly<Record<string, unknown>>) => ReadonlyArray<Violation>
 ): ((body: unknown) => Result.Result<S["Type"], Refusal>) => {
-  const counts = countsOf(schema.ast, true)
+  const counts = countsOf(schema.ast, [])
   const decodeFirst = Schema.decodeUnknownExit(schema)
   const decodeAll = Schema.decodeUnknownExit(schema, { errors: "all" })
 
@@ -122,24 +122,39 @@ const noObject = (body: unknown): Refusal => ({
       : `The request body must be a JSON object${got(body)}.`
 })
 
+/** Where a field is, in the objects of a body. */
+type Path = ReadonlyArray<string>
+
 /** The body with each array that is too long replaced by a value that fails to decode. */
 const withoutLongArrays = (
   body: Readonly<Record<string, unknown>>,
-  counts: ReadonlyArray<readonly [name: string, count: Count]>
-): Readonly<Record<string, unknown>> => {
-  const long = counts.filter(([name, count]) => Array.isArray(body[name]) && !count(body[name]))
-  return long.length === 0 ? body : { ...body, ...Object.fromEntries(long.map(([name]) => [name, false])) }
-}
+  counts: ReadonlyArray<readonly [path: Path, count: Count]>
+): Readonly<Record<string, unknown>> =>
+  counts.reduce((readable, [path, count]) => {
+    const found = path.reduce<unknown>((value, name) => (isRecord(value) ? value[name] : undefined), body)
+    return Array.isArray(found) && !count(found) ? withFalseAt(readable, path) : readable
+  }, body)
+
+const withFalseAt = (
+  body: Readonly<Record<string, unknown>>,
+  [name = "", ...inside]: Path
+): Readonly<Record<string, unknown>> => ({
+  ...body,
+  [name]: inside.length === 0 ? false : withFalseAt(body[name] as Readonly<Record<string, unknown>>, inside)
+})
 
 /** The counts of a request's array fields. Throws if an array of the schema has none. */
-const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [name: string, count: Count]> => {
+const countsOf = (ast: SchemaAST.AST, path: Path | undefined): ReadonlyArray<readonly [path: Path, count: Count]> => {
   if (ast._tag === "Arrays") throw new Error("an array in a request is made with arrayUpTo or distinctUpTo")
-  if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, false))
+  if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, undefined))
   if (ast._tag !== "Objects") return []
   return ast.propertySignatures.flatMap(({ name, type }) => {
     const array = type._tag === "Union" ? type.types.find(({ _tag }) => _tag === "Arrays") : type
     const count = array?._tag === "Arrays" ? array.annotations?.["count"] : undefined
-    return isBody && typeof count === "function" ? [[String(name), count as Count] as const] : countsOf(type, false)
+    const inside = path === undefined ? undefined : [...path, String(name)]
+    return inside !== undefined && typeof count === "function"
+      ? [[inside, count as Count] as const]
+      : countsOf(type, inside)
   })
 }
 

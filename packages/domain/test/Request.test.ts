@@ -73,7 +73,19 @@ describe("An array in a request", () => {
     const uncounted = Schema.Array(Schema.String)
     assert.throws(() => decoder(Schema.Struct({ list: uncounted })))
     assert.throws(() => decoder(Schema.Struct({ list: Schema.optionalKey(Schema.NullOr(uncounted)) })))
-    assert.throws(() => decoder(Schema.Struct({ inner: Schema.Struct({ list: arrayUpTo(1, Schema.String) }) })))
+    assert.throws(() => decoder(Schema.Struct({ inner: Schema.Struct({ list: uncounted }) })))
+  })
+
+  it("in an object of the request is counted before its elements, too", () => {
+    let read = 0
+    const element = Schema.String.check(Schema.makeFilter(() => ++read > 0))
+    const decode = decoder(Schema.Struct({ inner: Schema.Struct({ list: Schema.NullOr(arrayUpTo(2, element)) }) }))
+    assert.strictEqual(refusal(decode({ inner: { list: ["a", "b"] } })), "accepted")
+    assert.deepStrictEqual(refusal(decode({ inner: { list: ["a", "b", "c"] } })), {
+      code: "VALIDATION_ERROR",
+      details: ["inner.list"]
+    })
+    assert.strictEqual(read, 2)
   })
 })
 

@@ -158,7 +158,12 @@ export interface Verification {
   readonly accounts: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
   readonly differences: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
   readonly states: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
-  readonly replaced_checkpoints: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+  readonly closes: ReadonlyArray<{
+    account_id: string | null
+    connection_id: string | null
+    day: string
+    problem: string
+  }>
 }
 
 export const verification = operated<Verification>("GET", "/ledger/verify")
@@ -176,10 +181,10 @@ export const assertRefundedAmounts = Effect.flatMap(SqlClient, (sql) =>
 
 /** The ledger adds up: `verify` says so, and all ledger accounts together sum to zero. */
 export const assertLedgerHolds = Effect.gen(function* () {
-  const { accounts, consistent, differences, replaced_checkpoints, states } = yield* verification
+  const { accounts, closes, consistent, differences, states } = yield* verification
   assert.deepStrictEqual(
-    { consistent, differences, states, replaced_checkpoints },
-    { consistent: true, differences: [], states: [], replaced_checkpoints: [] }
+    { consistent, differences, states, closes },
+    { consistent: true, differences: [], states: [], closes: [] }
   )
   assert.strictEqual(
     accounts.reduce((sum, { kept }) => sum + kept, 0),

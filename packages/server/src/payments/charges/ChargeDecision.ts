@@ -14,6 +14,7 @@ import {
   chargeTransition,
   type CreateCharge
 } from "@pix-payments/domain/Charge"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import type { Emitted } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
@@ -73,6 +74,8 @@ export interface ChargeStep {
   readonly report?: ChargeReport | undefined
   /** The reason of its transfers. */
   readonly reason: string
+  /** The refund or dispute that its transfers are of. */
+  readonly sourceId?: string | undefined
   readonly movements: ReadonlyArray<{
     readonly debit: ChargePlace
     readonly credit: ChargePlace
@@ -155,6 +158,7 @@ export const decideChange = (
           credit: releaseDelayMs > 0 ? "pending" : "available",
           amount: charge.amount,
           resourceId: charge.id,
+          connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
           reason: "charge.paid"
         })
       : [],
@@ -165,14 +169,21 @@ export const decideChange = (
 /** A step of a paid charge; `undefined` where the state does not allow its report. */
 export const decideMove = (
   locked: LockedCharge,
-  { movements, reason, report }: ChargeStep,
+  { movements, reason, report, sourceId }: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
   const { charge } = locked
   const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
   if (report !== undefined && transition === undefined) return undefined
   const transfers = movements.flatMap((ends) =>
-    transfer(ids, { ...ends, accountId: charge.accountId, resourceId: charge.id, reason })
+    transfer(ids, {
+      ...ends,
+      accountId: charge.accountId,
+      resourceId: charge.id,
+      sourceId,
+      connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
+      reason
+    })
   )
   const after = afterStep(locked, { movements, reason, report })
   return {

@@ -31,8 +31,18 @@ import {
   text,
   uuid
 } from "../../database/statements/Column.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
-import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import {
+  type CreatedBetween,
+  idsBetween,
+  type List,
+  type Page,
+  readSum,
+  readWalked,
+  type Sum,
+  type Walkable,
+  type WalkedPage
+} from "../../database/statements/Paging.ts"
+import { between, equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -61,6 +71,13 @@ const refundTable = table({
 
 export interface StoredRefund extends Stored<typeof refundTable> {}
 
+export interface RefundFilters extends CreatedBetween {
+  readonly chargeId?: string | undefined
+  readonly status?: RefundStatus | undefined
+  readonly amountMin?: number | undefined
+  readonly amountMax?: number | undefined
+}
+
 /** What is shown of a refund beside its row: what the provider says, where it contradicts the books. */
 const shownColumns = { providerOutcome: nullable(text<ProviderOutcome>()) }
 const decodeShown = decoderOf(shownColumns)
@@ -82,9 +99,11 @@ export class RefundStore extends Context.Service<
       chargeIds: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ShownRefund>>, Unavailable>
     readonly list: (
-      filters: { readonly chargeId?: string | undefined; readonly status?: RefundStatus | undefined },
+      filters: RefundFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<ShownRefund>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<ShownRefund>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sum: (filters: RefundFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/RefundStore") {
   static readonly layer = Layer.effect(
@@ -105,11 +124,14 @@ export class RefundStore extends Context.Service<
         ofCharges: (chargeIds) =>
           orUnavailable(Effect.map(of(chargeIds), (refunds) => Map.groupBy(refunds, ({ chargeId }) => chargeId))),
         list: (filters, page) =>
-          readPage<Row>(
-            { table: "refunds", columns: shownList, account: "account_id", ...indexPaths(filters) },
-            page
-          ).pipe(
-            Effect.map((found) => found.map(shown)),
+          readWalked<Row>(refundList(shownList, filters), page).pipe(
+            Effect.map((found) => ({ ...found, rows: found.rows.map(shown) })),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        sum: (filters) =>
+          readSum(refundList("refunds.id", filters), "amount").pipe(
+            Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable
           )
@@ -141,8 +163,35 @@ export const toRefund = (refund: ShownRefund): Refund => ({
 const columns = refundTable.columns()
 const shownList = `${refundTable.columns("refunds")}, ${contradictionOf("refunds.id")} AS provider_outcome`
 
+/** The list of refunds; a filter by amount is checked on the rows of a walk. */
+const refundList = (columns: string, filters: RefundFilters): Walkable => {
+  const { amountMax, amountMin, chargeId, status } = filters
+  const statuses = status === undefined ? oneOf("status", refundStatuses) : is("status", "text", status)
+  return {
+    table: "refunds",
+    columns,
+    account: "account_id",
+    ...indexPaths(filters),
+    ...idsBetween(filters),
+    isServed: amountMin === undefined && amountMax === undefined,
+    walk: {
+      paths:
+        chargeId !== undefined
+          ? [{ columns: [is("charge_id", "uuid", chargeId)] }]
+          : status === undefined
+            ? undefined
+            : [{ columns: [statuses] }],
+      conditions: [
+        ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)]),
+        ...between("amount", "bigint", [amountMin, amountMax], true)
+      ]
+    },
+    walkOf: chargeId === undefined ? (ids) => [{ columns: [oneOfIds("account_id", ids), statuses] }] : undefined
+  }
+}
+
 /** A charge has few refunds, so that a further filter on them needs no index. */
-const indexPaths = (filters: Parameters<RefundStore["Service"]["list"]>[0]): Partial<List> => {
+const indexPaths = (filters: RefundFilters): Partial<List> => {
   const { chargeId, status } = filters
   if (chargeId !== undefined) {
     return {
@@ -162,7 +211,7 @@ const putOne = statement(
   (p) => `
   INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
   ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
-    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+    provider_id = excluded.provider_id, dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList} FROM refunds WHERE id = ${id}`)

@@ -81,7 +81,7 @@ export class Refunds extends Context.Service<
           if (moved === undefined) return yield* Effect.die(new Error("a charge has changed while it was locked"))
         }
         for (const refund of change.refunds) yield* store.put(refund)
-        if (change.loses !== undefined) yield* disputed.loseOpen(locked.charge.id, change.loses)
+        if (change.isEmpty) yield* disputed.loseOpen(locked.charge.id)
         if (change.arrivedLost > 0) yield* disputed.addLost(locked.charge, change.arrivedLost)
         return { isApplied: change.isApplied, unmatched: change.unmatched }
       })
@@ -117,7 +117,7 @@ export class Refunds extends Context.Service<
             leaseMs
           )
           yield* store.put(orderedRefund(charge, order, description, ids.next().epochMs))
-          yield* money.move(locked, step)
+          yield* money.move(locked, { ...step, sourceId: order.id })
           return order
         }),
 
