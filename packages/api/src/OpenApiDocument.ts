@@ -58,6 +58,9 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
   components["responses"] = unroutedResponses
   const info = objectAt(document, "info")
   info["description"] = [info["description"], aboutErrors].join("\n\n")
+  info["license"] = { name: "MIT", identifier: "MIT" }
+  info["contact"] = { name: "Issues", url: "https://github.com/pix-payments/pix-payments/issues" }
+  document["servers"] = [{ url: "/", description: "The installation that serves this document." }]
   const webhooks = Object.entries(bodies).map(([resource, body]) => [resource, webhook(resource, body)] as const)
   if (webhooks.length > 0) document["webhooks"] = Object.fromEntries(webhooks)
   components["schemas"] = reachable(document, schemas)
@@ -347,6 +350,17 @@ const webhook = (resource: string, body: Schema.Constraint): Json => {
         header(
           "X-Webhook-Signature",
           "`sha256=` and the lower-case hexadecimal HMAC-SHA-256 of the exact raw body, keyed with the secret. Absent without a secret.",
+          false
+        ),
+        header("webhook-id", "As `X-Webhook-Delivery`. Absent without a secret, as the next two.", false),
+        header(
+          "webhook-timestamp",
+          "When this attempt was sent, in seconds. Refuse what is older than 5 minutes.",
+          false
+        ),
+        header(
+          "webhook-signature",
+          "`v1,` and the base64 of the HMAC-SHA-256 of `webhook-id`, a dot, `webhook-timestamp`, a dot and the raw body. A secret `whsec_` and base64 is keyed with the decoded bytes, any other with its UTF-8 bytes. Several are separated by spaces.",
           false
         )
       ],

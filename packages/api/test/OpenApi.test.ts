@@ -366,11 +366,20 @@ describe("openapi.json of /v1", () => {
       const headers = entries(at(item, "post", "parameters")).map(([, header]) => header)
       assert.deepStrictEqual(
         headers.map((header) => at(header, "name")),
-        ["X-Webhook-Event", "X-Webhook-Resource", "X-Webhook-Method", "X-Webhook-Delivery", "X-Webhook-Signature"]
+        [
+          "X-Webhook-Event",
+          "X-Webhook-Resource",
+          "X-Webhook-Method",
+          "X-Webhook-Delivery",
+          "X-Webhook-Signature",
+          "webhook-id",
+          "webhook-timestamp",
+          "webhook-signature"
+        ]
       )
       assert.deepStrictEqual(
         headers.map((header) => at(header, "required")),
-        [true, true, true, true, false]
+        [true, true, true, true, false, false, false, false]
       )
       const envelope = nameOf(at(bodyOf(at(item, "post", "requestBody")), "$ref"))
       const fields = ["id", "object", "event", "resource", "method", "action", "created_at", "data"]

@@ -113,8 +113,8 @@ const accepted = Effect.fnUntraced(function* (service: Service, operation: strin
   const response = yield* open(service, operation, request)
   const { headers, status } = response
   if (status < 300) return response
-  // The listener of /v1 has no such route.
-  if (status === 404 && operation === "session.retrieve") return yield* notOperator(service)
+  // The listener of /v1 answers 404 to each route of operators, also to that of the session, which always exists.
+  if (status === 404 && (yield* open(service, SESSION, {})).status === 404) return yield* notOperator(service)
   const text = yield* Effect.mapError(response.text, (error) => failureOf(error, service))
   return yield* refusalOf(
     { status, text, body: parsed(text) },
@@ -123,6 +123,8 @@ const accepted = Effect.fnUntraced(function* (service: Service, operation: strin
     headers["x-request-id"]
   )
 })
+
+const SESSION = "session.retrieve"
 
 const answeredInTime = (service: Service) =>
   Effect.timeoutOrElse({

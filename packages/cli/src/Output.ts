@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
-import { columns } from "./resources/Columns.ts"
+import { columns } from "./Columns.ts"
 import { bold, dim, green, isTerminal, jsonOf, printable, red, write, yellow } from "./Terminal.ts"
 import { reais } from "./Money.ts"
 

@@ -93,11 +93,15 @@ export const signedIn = Effect.gen(function* () {
   return { ...profile, token: profile.token }
 })
 
+/** Whether nobody on the way can read what is sent there: over TLS, or on this machine. */
+export const isPrivate = (url: string): boolean => {
+  const { hostname, protocol } = URL.parse(url) ?? { hostname: "", protocol: "" }
+  return protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
 /** Asks before a token leaves this machine unencrypted. True where it was asked. */
 export const agreeToHttp = Effect.fnUntraced(function* (url: string) {
-  const { hostname, protocol } = new URL(url)
-  const isSafe = protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-  if (isSafe || variable("PIX_ALLOW_HTTP") === "1") return false
+  if (isPrivate(url) || variable("PIX_ALLOW_HTTP") === "1") return false
   const warning = `${url} is not encrypted: everybody on the way to it can read the token.`
   if (!canAsk()) return yield* usage(`${warning}\nUse https, or set PIX_ALLOW_HTTP=1 to send it all the same.`)
   const isYes = yield* Prompt.run(Prompt.Confirm({ message: `${warning} Send it?`, initial: false }))

@@ -1,6 +1,7 @@
 /** All commands. */
 import { balanceCommand } from "./Balance.ts"
 import { completionsCommand } from "./Completions.ts"
+import { doctorCommand } from "./Doctor.ts"
 import { eventsCommand } from "./Resend.ts"
 import { fixtureCommands } from "./fixtures/FixtureCommands.ts"
 import { tailCommand } from "./LogsTail.ts"
@@ -33,14 +34,14 @@ export const root = Command.make("pix").pipe(
   Command.withDescription("The command line of the Pix payments service"),
   Command.withExamples([
     { command: "pix login" },
-    { command: "pix listen --forward-to http://localhost:3000/webhooks" },
+    { command: "pix listen --forward-to http://localhost:4000/webhooks" },
     { command: "pix charges list --limit 50" }
   ]),
   Command.withSubcommands([
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
     { group: "Money", commands: [balanceCommand, reconcileCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
-    { group: "This machine", commands: [...loginCommands, completionsCommand(() => tree)] }
+    { group: "This machine", commands: [...loginCommands, doctorCommand, completionsCommand(() => tree)] }
   ]),
   Command.withGlobalFlags([ProfileFlag, JsonFlag])
 )

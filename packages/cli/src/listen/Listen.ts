@@ -93,7 +93,7 @@ const receiverOf = (text: string, skipVerify: boolean): Receiver => {
   const address = text.replace(/^:?(?=\d+(?:[/?#]|$))/, "localhost:")
   const url = URL.parse(/^[a-z]+:\/\//.test(address) ? address : `http://${address}`)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw usage(`Not a URL to forward to: ${text}. Example: http://localhost:3000/webhooks`)
+    throw usage(`Not a URL to forward to: ${text}. Example: http://localhost:4000/webhooks`)
   }
   return { url, secret: sessionSecret(), skipVerify }
 }
@@ -275,7 +275,7 @@ export const listenCommand = Command.make("listen", flags, (input) =>
 ).pipe(
   Command.withDescription("Forward a copy of each event to a receiver on this machine, as it is committed"),
   Command.withExamples([
-    { command: "pix listen --forward-to http://localhost:3000/webhooks" },
+    { command: "pix listen --forward-to http://localhost:4000/webhooks" },
     { command: "pix listen --events 'charge.pix.*' --format json", description: "Show events, forward none" },
     { command: "pix listen --print-secret", description: "The secret for the receiver" }
   ])

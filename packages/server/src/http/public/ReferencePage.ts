@@ -1,5 +1,5 @@
 /**
- * The reference page `/docs` and its document `/openapi.json`.
+ * The reference page `/docs`, its document `/openapi.json`, and both as Markdown: `/docs/markdown`, `/llms.txt`.
  *
  * Guarantees:
  * - The URL of the page's script (Scalar, from Effect) contains its hash, so that browsers cache it for good.
@@ -7,6 +7,7 @@
  *   security policy forbids the rest.
  */
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
+import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -101,6 +102,14 @@ export const pages: ReadonlyArray<Page> = [
     caching: "revalidated",
     contentSecurityPolicy: nothingPolicy
   })),
+  ...Object.entries({ "/docs/markdown": markdownOf(document), "/llms.txt": llmsText(document) }).map(([path, text]) =>
+    page(path, async (): Promise<PageContent> => ({
+      contentType: path === "/docs/markdown" ? "text/markdown; charset=utf-8" : "text/plain; charset=utf-8",
+      text,
+      caching: "revalidated",
+      contentSecurityPolicy: nothingPolicy
+    }))
+  ),
   page("/docs", async () => ({
     contentType: "text/html; charset=utf-8",
     text: html(`/docs/reference.js?v=${hashOf(await script())}`),

@@ -3,6 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { errorCodes } from "@pix-payments/domain/ErrorCode"
+import { eventNames } from "@pix-payments/domain/EventCatalog"
 import { type Fields, TestService } from "../../support/TestService.ts"
 
 layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json and /docs", (it) => {
@@ -37,6 +39,40 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
       assert.strictEqual(status, 200)
       assert.match(String(headers["content-type"]), /^text\/html/)
       assert.include(text, "/v1/charges")
+    })
+  )
+
+  it.effect("ADD-3: the Markdown has every route, field, error code and event, and /llms.txt leads to it", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestService
+      const llms = yield* call("GET", "/llms.txt")
+      assert.strictEqual(llms.status, 200)
+      assert.match(String(llms.headers["content-type"]), /^text\/plain/)
+      for (const [, target] of llms.text.matchAll(/\]\((\/[^)]*)\)/g)) {
+        assert.strictEqual((yield* call("GET", target!)).status, 200, target)
+      }
+      const { headers, text } = yield* call("GET", "/docs/markdown")
+      assert.match(String(headers["content-type"]), /^text\/markdown/)
+      const { body } = yield* call<{
+        readonly paths: Readonly<Record<string, Fields>>
+        readonly components: {
+          readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, unknown>> }>>
+        }
+      }>("GET", "/openapi.json")
+      for (const [path, verbs] of Object.entries(body.paths)) {
+        for (const verb of Object.keys(verbs)) assert.include(text, `### ${verb.toUpperCase()} ${path}\n`)
+      }
+      for (const field of ["amount", "customer.document", "refunded_amount", "webhook_secret", "pix.br_code"]) {
+        assert.include(text, `| \`${field}\` |`)
+      }
+      for (const [name, { properties = {} }] of Object.entries(body.components.schemas)) {
+        if (!("code" in properties)) assert.include(text, `### ${name}\n`)
+      }
+      const listed = Object.keys(errorCodes).filter((code) => text.includes(`| \`${code}\` |`))
+      assert.includeMembers(listed, ["VALIDATION_ERROR", "ACQUIRER_REJECTED", "RATE_LIMITED", "SERVICE_UNAVAILABLE"])
+      assert.notInclude(listed, "CURSOR_EXPIRED", "operators only")
+      for (const event of eventNames) assert.include(text, `| \`${event}\` |`)
+      assert.notMatch(text, /undefined|\[object/)
     })
   )
 })
