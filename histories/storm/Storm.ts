@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Fields, type History, rowsOf, textOf } from "../judge/History.ts"
 import { type Bank, startBank } from "./Bank.ts"
-import { acceptExceptions, makeCaller, pause, readEvents } from "./Callers.ts"
+import { acceptExceptions, makeCaller, type Owned, pause, readEvents } from "./Callers.ts"
 import { type Account, operator, OPERATOR_TOKEN, setUp } from "./Installation.ts"
 import { unleash } from "./Nemesis.ts"
 import { type Database, startDatabase } from "./Postgres.ts"
@@ -28,6 +28,12 @@ export interface StormOptions {
   readonly say: (text: string) => void
   /** False: nothing goes wrong. */
   readonly hasFaults?: boolean
+  /** Else by seed. */
+  readonly shape?: {
+    readonly servers: number
+    readonly postgres: "standby" | "small disk" | "plain"
+    readonly shiftsClocks: boolean
+  }
 }
 
 export const storm = async ({
@@ -36,16 +42,17 @@ export const storm = async ({
   restSeconds,
   say,
   seconds,
-  seed
+  seed,
+  shape
 }: StormOptions): Promise<History> => {
   const random = randomOf(seed)
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), `histories-${seed}-`))
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   const record = newRecord()
-  const count = random.between(1, 3)
-  const kind = random.oneOf(["standby", "small disk", "plain", "standby"] as const)
-  const shiftsClocks = hasFaults && random.chance(0.5)
+  const count = shape?.servers ?? random.between(1, 3)
+  const kind = shape?.postgres ?? random.oneOf(["standby", "small disk", "plain", "standby"] as const)
+  const shiftsClocks = shape?.shiftsClocks ?? (hasFaults && random.chance(0.5))
   say(`seed ${seed}: ${count} servers, PostgreSQL ${kind}, clocks ${shiftsClocks ? "shifted" : "true"}, ${seconds} s`)
 
   const bank = stack.use(await startBank(record, random.of("bank"), seed))
@@ -80,10 +87,11 @@ export const storm = async ({
   const endsAt = begunAt + seconds * 1000
   const isOver = () => performance.now() > endsAt
   let isRead = false
+  const everybody: Array<Owned> = []
   const about = (name: string) => ({ record, random: random.of(name), servers, name })
   const readers = ["reader one", "reader two"].map((name) => readEvents(about(name), () => isRead))
   const callers = accounts.flatMap((account, index) =>
-    [0, 1, 2].map((nth) => makeCaller({ ...about(`caller ${index}.${nth}`), bank, account }))
+    [0, 1, 2].map((nth) => makeCaller({ ...about(`caller ${index}.${nth}`), bank, account, everybody }))
   )
   const accepting = (async () => {
     while (!isOver()) {
@@ -124,7 +132,7 @@ export const storm = async ({
   isRead = true
   await Promise.all(readers)
   for (const [index, account] of accounts.entries()) {
-    const last = makeCaller({ ...about(`last caller ${index}`), bank, account })
+    const last = makeCaller({ ...about(`last caller ${index}`), bank, account, everybody })
     await last.walk("charge", 100)
     await last.walk("payout", 100)
     await last.balance()

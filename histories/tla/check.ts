@@ -26,7 +26,11 @@ export interface Checked {
 /** With a fault, the checker must find it. */
 export const PLANTED = ["a refusal ends it", "another id", "no claim", "no guard of states"] as const
 
-export const check = ({ hasMed, orders, payments, processes, sends }: Bound, fault: string = "none", maxStates = 5_000_000): Checked => {
+export const check = (
+  { hasMed, orders, payments, processes, sends }: Bound,
+  fault: string = "none",
+  maxStates = 5_000_000
+): Checked => {
   load()
   const constants = {
     Processes: Array.from({ length: processes }, (_, index) => `p${index}`),
@@ -78,7 +82,9 @@ if (import.meta.main) {
   for (const bound of isLarge ? LARGE : SMALL) {
     const before = performance.now()
     const { states, success, trace } = check(bound)
-    say(`${success ? "holds" : "FAILS"} in ${states} states, ${Math.round(performance.now() - before)} ms: ${JSON.stringify(bound)}`)
+    say(
+      `${success ? "holds" : "FAILS"} in ${states} states, ${Math.round(performance.now() - before)} ms: ${JSON.stringify(bound)}`
+    )
     if (!success) say(trace)
     if (!success) process.exitCode = 1
   }
