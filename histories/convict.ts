@@ -9,10 +9,12 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { build, type BuildOptions, type Plugin } from "rolldown"
 import { SEEDED, type Seeded } from "./convict/Seeded.ts"
+import { countsOf } from "./judge/Counts.ts"
 import { judge } from "./judge/Judge.ts"
 import { storm } from "./storm/Storm.ts"
 
 const root = join(import.meta.dirname, "..")
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130))
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 /** The service without a guard, built; no source is changed. */
@@ -67,6 +69,7 @@ for (const seeded of SEEDED.filter(({ guard }, index) => guard.includes(values.o
   const folder = join(root, `packages/server/dist-convict-${process.pid}`)
   const program = await builtWithout(seeded, folder)
   let rules: ReadonlyArray<string> = []
+  let counts = ""
   for (let nth = 0; nth < Number(values.tries) && rules.length === 0; nth++) {
     const history = await storm({
       seed: Number(values.seed) + nth,
@@ -77,8 +80,10 @@ for (const seeded of SEEDED.filter(({ guard }, index) => guard.includes(values.o
       say: () => {}
     }).catch((error: unknown) => String(error))
     if (typeof history === "string") rules = [`it does not run: ${history}`]
-    else rules = [...new Set(judge(history).convictions.map(({ rule }) => rule))]
+    else counts = countsOf(history)
+    if (typeof history !== "string") rules = [...new Set(judge(history).convictions.map(({ rule }) => rule))]
   }
+  if (rules.length === 0) say(counts)
   results.push({ seeded, rules })
   say(`| ${seeded.guard} | ${seeded.of} | ${rules.length === 0 ? "**not found**" : rules.slice(0, 4).join("; ")} |`)
   await rm(folder, { recursive: true, force: true })

@@ -138,7 +138,8 @@ const childrenOf = (steps: ReadonlyArray<Placed>, node: Node, open: ReadonlyArra
   if (open.length < 3) return children
   const allOf = (indexes: ReadonlyArray<number>) => ({
     ...indexes.reduce(
-      (before, index) => (steps[index]!.allows(before.available, before.pending) ? taken(steps, before, index) : before),
+      (before, index) =>
+        steps[index]!.allows(before.available, before.pending) ? taken(steps, before, index) : before,
       node
     ),
     choices: choices + 1

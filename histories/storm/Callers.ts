@@ -68,9 +68,8 @@ export const makeCaller = (options: CallerOptions) => {
     }
   }
 
-  const create = async () => {
+  const create = async (amount = random.between(500, 90_000), isCertain = false) => {
     const key = newKey("new")
-    const amount = random.between(500, 90_000)
     const request = {
       amount,
       reference: key,
@@ -81,7 +80,7 @@ export const makeCaller = (options: CallerOptions) => {
     const id = textOf(body, "id")
     knows("charge", id)
     if (random.chance(0.1)) await settled({ op: "charge.create", key, request }, "POST", "/v1/charges")
-    if (random.chance(0.25)) return
+    if (!isCertain && random.chance(0.25)) return
     const brCode = await brCodeOf(id)
     if (brCode === undefined) return
     const charge = { account: account.id, id, amount, brCode }
@@ -89,7 +88,7 @@ export const makeCaller = (options: CallerOptions) => {
     if (endToEndId === undefined) return
     paid.push({ ...charge, endToEndId, isContested: false })
     // Which of two payments pays the charge is the service's choice: a MED of one of them may be about the other.
-    if (random.chance(0.05)) {
+    if (!isCertain && random.chance(0.05)) {
       paid.pop()
       bank.pay(charge, "paid-again")
     }
@@ -111,7 +110,7 @@ export const makeCaller = (options: CallerOptions) => {
   const payOut = async () => {
     const key = newKey("new")
     const request = {
-      amount: random.between(500, 120_000),
+      amount: random.chance(0.3) ? random.between(100_000, 500_000) : random.between(500, 120_000),
       reference: key,
       pix_key_type: "email",
       pix_key: payoutKey(account.id, random.between(0, 1e12))
@@ -190,6 +189,8 @@ export const makeCaller = (options: CallerOptions) => {
   }
 
   return {
+    /** Gives the account money, before anything goes wrong. */
+    fund: () => create(500_000, true),
     /** Calls until it is told to stop, and ends what it has begun. */
     run: async (isOver: () => boolean) => {
       while (!isOver()) {

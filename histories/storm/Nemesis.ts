@@ -15,7 +15,7 @@ export interface NemesisOptions {
   readonly database: Database
 }
 
-export const FAULTS = [
+const FAULTS = [
   "kill",
   "restart",
   "freeze",

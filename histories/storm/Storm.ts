@@ -3,6 +3,7 @@
  *
  * The seed decides the processes, the faults, and what each caller does. What the operating system makes of them it does not decide.
  */
+import { rmSync } from "node:fs"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -36,19 +37,26 @@ export interface StormOptions {
   }
 }
 
-export const storm = async ({
-  hasFaults = true,
-  program,
-  restSeconds,
-  say,
-  seconds,
-  seed,
-  shape
-}: StormOptions): Promise<History> => {
+export const storm = async (options: StormOptions): Promise<History> => {
+  const stack = new AsyncDisposableStack()
+  try {
+    return await run(options, stack)
+  } finally {
+    await stack.disposeAsync()
+  }
+}
+
+const run = async (
+  { hasFaults = true, program, restSeconds, say, seconds, seed, shape }: StormOptions,
+  stack: AsyncDisposableStack
+): Promise<History> => {
   const random = randomOf(seed)
-  await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), `histories-${seed}-`))
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  // A run that is interrupted closes nothing. A PostgreSQL whose files are gone ends within a minute.
+  const interrupted = () => rmSync(folder, { recursive: true, force: true })
+  process.once("exit", interrupted)
+  stack.defer(() => void process.off("exit", interrupted))
   const record = newRecord()
   const count = shape?.servers ?? random.between(1, 3)
   const kind = shape?.postgres ?? random.oneOf(["standby", "small disk", "plain", "standby"] as const)
@@ -83,8 +91,7 @@ export const storm = async ({
   )
   say(`set up after ${Math.round(performance.now() / 1000)} s of the process`)
 
-  const begunAt = performance.now()
-  const endsAt = begunAt + seconds * 1000
+  let endsAt = Infinity
   const isOver = () => performance.now() > endsAt
   let isRead = false
   const everybody: Array<Owned> = []
@@ -106,6 +113,8 @@ export const storm = async ({
       callbacks.moveTo(choice.oneOf(servers).callbackPort)
     }
   })()
+  await Promise.all(callers.map((caller) => caller.fund()))
+  endsAt = performance.now() + seconds * 1000
   const nemesis = hasFaults
     ? unleash({ record, random: random.of("nemesis"), servers, wires, database }, isOver)
     : undefined
