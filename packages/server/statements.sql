@@ -1535,131 +1535,7 @@ FROM ledger_transfers t CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debi
 WHERE t.resource_id = $1::uuid AND t.account_id = $2::uuid
 GROUP BY ends.kind;
 
--- payments/charges/ChargeStatements.ts changeStates
-WITH
-  changed AS (
-    UPDATE charges c
-    SET
-      status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
-    FROM
-      (
-        SELECT *
-        FROM
-          (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
-            FROM
-              unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
-          ) AS r
-        LIMIT $10::integer
-      ) AS i
-    WHERE
-      c.id = i.id
-      AND c.id >= $11::uuid
-      AND c.sequence = i.sequence - 1
-      AND c.status || '>' || i.status IN (
-        'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
-        'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
-      )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
-      AND true
-    RETURNING
-      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
-      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
-      END AS status,
-      CASE
-        WHEN new.status IN ('processing', 'pending') THEN coalesce(
-          (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
-        )
-        ELSE 0
-      END AS lifetime_ms, CASE old.status WHEN 'processing' THEN 'pending' ELSE old.status
-      END AS status_before,
-      CASE
-        WHEN old.status IN ('processing', 'pending') THEN coalesce(
-          (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
-        )
-        ELSE 0
-      END AS lifetime_ms_before, new.status = 'paid'
-      AND new.end_to_end_id IS NOT NULL AS is_settled, old.status = 'paid'
-      AND old.end_to_end_id IS NOT NULL AS was_settled, c.origin = 'api' AS is_listed,
-      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id
-      AND NOT i.settlement_claimed AS claims_settlement
-  ),
-  inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
-    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
-    FROM changed
-    WHERE claims_settlement AND end_to_end_id IS NOT NULL
-  ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
-  changed_settlements AS (
-    UPDATE charge_settlements s
-    SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m
-    WHERE
-      m.is_settled <> m.was_settled
-      AND NOT m.claims_settlement
-      AND s.end_to_end_id = m.end_to_end_id
-      AND s.connection_id = m.connection_id
-  ),
-  deleted_states AS (
-    DELETE FROM charge_states s USING other_state m
-    WHERE
-      NOT m.was_settled
-      AND s.account_id = m.account_id
-      AND s.status = m.status_before
-      AND s.lifetime_ms = m.lifetime_ms_before
-      AND s.charge_id = m.id
-  ),
-  inserted_states AS (
-    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
-    SELECT account_id, status, lifetime_ms, id
-    FROM other_state
-    WHERE NOT is_settled
-  ),
-  inserted_receivers AS (
-    INSERT INTO receivers (id, receiver)
-    SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
-    WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
-    ON CONFLICT (id) DO NOTHING
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
-FROM changed;
-
--- payments/charges/ChargeStatements.ts changeStatesAndMoveMoney
+-- payments/charges/ChargeStatements.ts changePaid
 WITH
   touched AS MATERIALIZED (
     SELECT *
@@ -1707,8 +1583,7 @@ WITH
       AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
-      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
-      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
       END AS status,
       CASE
         WHEN new.status IN ('processing', 'pending') THEN coalesce(
@@ -1722,43 +1597,13 @@ WITH
           (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
         )
         ELSE 0
-      END AS lifetime_ms_before, new.status = 'paid'
+      END AS lifetime_ms_before, c.origin = 'api' AS is_listed,
+      coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount, c.end_to_end_id,
+      new.status = 'paid'
       AND new.end_to_end_id IS NOT NULL AS is_settled, old.status = 'paid'
-      AND old.end_to_end_id IS NOT NULL AS was_settled, c.origin = 'api' AS is_listed,
-      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id
+      AND old.end_to_end_id IS NOT NULL AS was_settled, old.end_to_end_id IS DISTINCT FROM new.end_to_end_id
       AND NOT i.settlement_claimed AS claims_settlement
-  ),
-  inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
-    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
-    FROM changed
-    WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
-  changed_settlements AS (
-    UPDATE charge_settlements s
-    SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m
-    WHERE
-      m.is_settled <> m.was_settled
-      AND NOT m.claims_settlement
-      AND s.end_to_end_id = m.end_to_end_id
-      AND s.connection_id = m.connection_id
-  ),
-  deleted_states AS (
-    DELETE FROM charge_states s USING other_state m
-    WHERE
-      NOT m.was_settled
-      AND s.account_id = m.account_id
-      AND s.status = m.status_before
-      AND s.lifetime_ms = m.lifetime_ms_before
-      AND s.charge_id = m.id
-  ),
-  inserted_states AS (
-    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
-    SELECT account_id, status, lifetime_ms, id
-    FROM other_state
-    WHERE NOT is_settled
-  ),
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
@@ -1795,6 +1640,37 @@ WITH
     FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
+  ),
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE
+      NOT m.was_settled
+      AND s.account_id = m.account_id
+      AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before
+      AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id
+    FROM other_state
+    WHERE NOT is_settled
+  ),
+  inserted_settlements AS (
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
+    FROM changed
+    WHERE claims_settlement AND end_to_end_id IS NOT NULL
+  ),
+  changed_settlements AS (
+    UPDATE charge_settlements s
+    SET account_id = CASE WHEN m.is_settled THEN m.account_id END
+    FROM other_state m
+    WHERE
+      m.is_settled <> m.was_settled
+      AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id
+      AND s.connection_id = m.connection_id
   ),
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
@@ -1861,7 +1737,7 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/charges/ChargeStatements.ts changeStatesAndMoveMoney
+-- payments/charges/ChargeStatements.ts changePaid
 WITH
   touched AS MATERIALIZED (
     SELECT *
@@ -1909,8 +1785,7 @@ WITH
       AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
-      c.id, c.account_id, coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount,
-      c.end_to_end_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
       END AS status,
       CASE
         WHEN new.status IN ('processing', 'pending') THEN coalesce(
@@ -1924,43 +1799,13 @@ WITH
           (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
         )
         ELSE 0
-      END AS lifetime_ms_before, new.status = 'paid'
+      END AS lifetime_ms_before, c.origin = 'api' AS is_listed,
+      coalesce(c.connection_id, '00000000-0000-7000-8000-000000000001')::uuid AS connection_id, c.amount, c.end_to_end_id,
+      new.status = 'paid'
       AND new.end_to_end_id IS NOT NULL AS is_settled, old.status = 'paid'
-      AND old.end_to_end_id IS NOT NULL AS was_settled, c.origin = 'api' AS is_listed,
-      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id
+      AND old.end_to_end_id IS NOT NULL AS was_settled, old.end_to_end_id IS DISTINCT FROM new.end_to_end_id
       AND NOT i.settlement_claimed AS claims_settlement
-  ),
-  inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
-    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
-    FROM changed
-    WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
-  changed_settlements AS (
-    UPDATE charge_settlements s
-    SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m
-    WHERE
-      m.is_settled <> m.was_settled
-      AND NOT m.claims_settlement
-      AND s.end_to_end_id = m.end_to_end_id
-      AND s.connection_id = m.connection_id
-  ),
-  deleted_states AS (
-    DELETE FROM charge_states s USING other_state m
-    WHERE
-      NOT m.was_settled
-      AND s.account_id = m.account_id
-      AND s.status = m.status_before
-      AND s.lifetime_ms = m.lifetime_ms_before
-      AND s.charge_id = m.id
-  ),
-  inserted_states AS (
-    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
-    SELECT account_id, status, lifetime_ms, id
-    FROM other_state
-    WHERE NOT is_settled
-  ),
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
@@ -1997,6 +1842,37 @@ WITH
     FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
+  ),
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE
+      NOT m.was_settled
+      AND s.account_id = m.account_id
+      AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before
+      AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id
+    FROM other_state
+    WHERE NOT is_settled
+  ),
+  inserted_settlements AS (
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
+    FROM changed
+    WHERE claims_settlement AND end_to_end_id IS NOT NULL
+  ),
+  changed_settlements AS (
+    UPDATE charge_settlements s
+    SET account_id = CASE WHEN m.is_settled THEN m.account_id END
+    FROM other_state m
+    WHERE
+      m.is_settled <> m.was_settled
+      AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id
+      AND s.connection_id = m.connection_id
   ),
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
@@ -2062,6 +1938,109 @@ FROM changed
 UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/charges/ChargeStatements.ts changeUnpaid
+WITH
+  changed AS (
+    UPDATE charges c
+    SET
+      status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
+      failure_reason = i.failure_reason, sequence = i.sequence
+    FROM
+      (
+        SELECT *
+        FROM
+          (
+            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            FROM
+              unnest(
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
+                $9::boolean[]
+              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+          ) AS r
+        LIMIT $10::integer
+      ) AS i
+    WHERE
+      c.id = i.id
+      AND c.id >= $11::uuid
+      AND c.sequence = i.sequence - 1
+      AND c.status || '>' || i.status IN (
+        'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
+        'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
+      )
+      AND NOT (i.status = 'paid' AND c.has_early_reversals)
+      AND true
+    RETURNING
+      c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
+      END AS status,
+      CASE
+        WHEN new.status IN ('processing', 'pending') THEN coalesce(
+          (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
+        )
+        ELSE 0
+      END AS lifetime_ms, CASE old.status WHEN 'processing' THEN 'pending' ELSE old.status
+      END AS status_before,
+      CASE
+        WHEN old.status IN ('processing', 'pending') THEN coalesce(
+          (extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807
+        )
+        ELSE 0
+      END AS lifetime_ms_before, c.origin = 'api' AS is_listed
+  ), other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
+  inserted_receivers AS (
+    INSERT INTO receivers (id, receiver)
+    SELECT n.id, n.receiver
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
+    ON CONFLICT (id) DO NOTHING
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
+            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE
+      true
+      AND s.account_id = m.account_id
+      AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before
+      AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id
+    FROM other_state
+    WHERE true
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
+FROM changed;
 
 -- payments/charges/ChargeStatements.ts findAccount
 SELECT account_id

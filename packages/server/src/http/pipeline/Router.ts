@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - Paths are case-sensitive. A doubled slash is not collapsed; a slash at the end is ignored.
+ * - A written segment goes before a parameter: `/v1/webhooks/events` is not the endpoint with the id `events`.
  * - `HEAD` has the route of `GET`.
  */
 
@@ -12,9 +13,12 @@ export interface Routable {
   readonly segments: ReadonlyArray<string>
 }
 
+/** The paths that begin alike. */
 export interface Table<R> {
-  readonly fixed: ReadonlyMap<string, ReadonlyMap<string, R>>
-  readonly parameterized: ReadonlyArray<R>
+  readonly written: Map<string, Table<R>>
+  parameter: Table<R> | undefined
+  /** By method, of the path that ends here. */
+  readonly routes: Map<string, R>
 }
 
 export type Found<R> =
@@ -23,60 +27,55 @@ export type Found<R> =
   | { readonly _tag: "Missing" }
 
 export const makeTable = <R extends Routable>(routes: ReadonlyArray<R>): Table<R> => {
-  const fixed = new Map<string, Map<string, R>>()
-  const parameterized: Array<R> = []
+  const root = empty<R>()
   for (const route of routes) {
-    if (route.segments.some((segment) => segment.startsWith(":"))) {
-      parameterized.push(route)
-      continue
-    }
-    const path = `/${route.segments.join("/")}`
-    const verbs = fixed.get(path) ?? new Map<string, R>()
-    verbs.set(route.method, route)
-    fixed.set(path, verbs)
+    let table = root
+    for (const segment of route.segments) table = isParameter(segment) ? parameterOf(table) : writtenOf(table, segment)
+    table.routes.set(route.method, route)
   }
-  return { fixed, parameterized }
+  return root
 }
 
-export const findRoute = <R extends Routable>(table: Table<R>, verb: string, path: string): Found<R> => {
-  const method = verb === "HEAD" ? "GET" : verb
-  const normalized = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-  const methods = table.fixed.get(normalized)
-  if (methods !== undefined) {
-    const exact = methods.get(method)
-    // `/v1/webhooks/events` is not the endpoint with the id `events`.
-    return exact === undefined
-      ? { _tag: "OtherVerbs", verbs: [...methods.keys()] }
-      : { _tag: "Found", route: exact, params: NONE }
+export const findRoute = <R extends Routable>(root: Table<R>, method: string, path: string): Found<R> => {
+  const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length
+  const values: Array<string> = []
+  let table: Table<R> | undefined = root
+  for (let from = 1; from <= end && table !== undefined;) {
+    const slash = path.indexOf("/", from)
+    const to = slash < 0 || slash > end ? end : slash
+    const segment = path.slice(from, to)
+    const next: Table<R> | undefined = table.written.get(segment)
+    if (next === undefined && segment !== "") values.push(segment)
+    table = next ?? (segment === "" ? undefined : table.parameter)
+    from = to + 1
   }
-  const verbs: Array<string> = []
-  const segments = normalized.split("/").slice(1)
-  for (const route of table.parameterized) {
-    const params = match(route.segments, segments)
-    if (params === undefined) continue
-    if (route.method === method) return { _tag: "Found", route, params }
-    verbs.push(route.method)
-  }
-  return verbs.length === 0 ? { _tag: "Missing" } : { _tag: "OtherVerbs", verbs }
+  if (table === undefined || table.routes.size === 0) return { _tag: "Missing" }
+  const route = table.routes.get(method === "HEAD" ? "GET" : method)
+  if (route === undefined) return { _tag: "OtherVerbs", verbs: [...table.routes.keys()] }
+  return { _tag: "Found", route, params: values.length === 0 ? NONE : paramsOf(route, values) }
 }
+
+const empty = <R>(): Table<R> => ({ written: new Map(), parameter: undefined, routes: new Map() })
+
+const parameterOf = <R>(table: Table<R>): Table<R> => (table.parameter ??= empty())
+
+const writtenOf = <R>({ written }: Table<R>, segment: string): Table<R> => {
+  const known = written.get(segment) ?? empty()
+  written.set(segment, known)
+  return known
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith(":")
 
 const NONE: Readonly<Record<string, string>> = {}
 
-const match = (
-  pattern: ReadonlyArray<string>,
-  segments: ReadonlyArray<string>
-): Readonly<Record<string, string>> | undefined => {
-  if (pattern.length !== segments.length) return undefined
+const paramsOf = ({ segments }: Routable, values: ReadonlyArray<string>): Readonly<Record<string, string>> => {
   const params: Record<string, string> = {}
-  for (let i = 0; i < pattern.length; i++) {
-    const expected = pattern[i] ?? ""
-    const segment = segments[i] ?? ""
-    if (expected.startsWith(":")) {
-      if (segment === "") return undefined
-      params[expected.slice(1)] = decodeURIComponent(segment)
-    } else if (expected !== segment) {
-      return undefined
-    }
+  let next = 0
+  for (const segment of segments) {
+    if (!isParameter(segment)) continue
+    const value = values[next++] ?? ""
+    params[segment.slice(1)] = value.includes("%") ? decodeURIComponent(value) : value
   }
   return params
 }

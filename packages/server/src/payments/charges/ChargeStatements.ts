@@ -109,51 +109,57 @@ const changes = {
   outbox
 }
 
-const changedCtes = (
-  p: { readonly charges: Updates; readonly receivers: string; readonly outbox: OutboxPart },
-  guard: string
-) => `
+type ChangedParts = { readonly charges: Updates; readonly receivers: string; readonly outbox: OutboxPart }
+
+const changedCharges = (p: ChangedParts, guard: string, columns = "") => `
   ${CHANGED} AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_early_reversals) AND ${guard}
-    RETURNING c.id, c.account_id, ${connectionIn("c")}::uuid AS connection_id, c.amount, c.end_to_end_id,
-      ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
+    RETURNING c.id, c.account_id, ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
       ${listedStateOf("old.status")} AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
-      ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
-      c.origin = 'api' AS is_listed,
-      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
+      c.origin = 'api' AS is_listed${columns}
   ),
+  other_state AS MATERIALIZED (SELECT * FROM ${CHANGED} WHERE is_listed AND status <> status_before),${p.receivers},
+  ${p.outbox.insert(CHANGED)}`
+
+const changedStates = (wasInStates: string, isInStates: string) => `
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE ${wasInStates} AND s.account_id = m.account_id AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id FROM other_state WHERE ${isInStates}
+  )`
+
+const changeUnpaid = statement(
+  changes,
+  (p) =>
+    `WITH ${changedCharges(p, "true")},${changedStates("true", "true")} SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
+)
+
+/** The columns of changed charges that their settlements need. */
+const settlementColumns = `, ${connectionIn("c")}::uuid AS connection_id, c.amount, c.end_to_end_id,
+      ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
+      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement`
+
+const changedSettlements = `
   inserted_settlements AS (
     INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
     SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM ${CHANGED} WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ),
-  other_state AS MATERIALIZED (SELECT * FROM ${CHANGED} WHERE is_listed AND status <> status_before),
   changed_settlements AS (
     UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
     FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement
       AND s.end_to_end_id = m.end_to_end_id AND s.connection_id = m.connection_id
-  ),
-  deleted_states AS (
-    DELETE FROM charge_states s USING other_state m
-    WHERE NOT m.was_settled AND s.account_id = m.account_id AND s.status = m.status_before
-      AND s.lifetime_ms = m.lifetime_ms_before AND s.charge_id = m.id
-  ),
-  inserted_states AS (
-    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
-    SELECT account_id, status, lifetime_ms, id FROM other_state WHERE NOT is_settled
-  ),${p.receivers},
-  ${p.outbox.insert(CHANGED)}`
+  )`
 
-const changeStates = statement(
-  changes,
-  (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
-)
-
-const changeStatesAndMoveMoney = (lockMode: LockMode) =>
+const changePaid = (lockMode: LockMode) =>
   statement(
     {
       ...changes,
@@ -162,7 +168,8 @@ const changeStatesAndMoveMoney = (lockMode: LockMode) =>
       notifications
     },
     (p) => `WITH ${p.transfers.lock(lockMode)},
-  ${changedCtes(p, p.transfers.isLocked("c.account_id"))},
+  ${changedCharges(p, p.transfers.isLocked("c.account_id"), settlementColumns)},
+  ${changedStates("NOT m.was_settled", "NOT is_settled")},${changedSettlements},
   ${p.transfers.insert(CHANGED)},
   ${p.notifications.insert(CHANGED)},
   inserted_releases AS (
@@ -175,12 +182,19 @@ const changeStatesAndMoveMoney = (lockMode: LockMode) =>
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${p.transfers.passedBy}) p`
   )
 
-const moveMoneyOf = { wait: changeStatesAndMoveMoney("wait"), skip: changeStatesAndMoveMoney("skip") }
+const changePaidIn = { wait: changePaid("wait"), skip: changePaid("skip") }
 
 /** A charge that was changed, or an account that was skipped because it was locked. */
 export type WrittenRow = Omit<ChangedRow, "id"> & Written
 
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
+
+/**
+ * Whether the charge has no payment before and after the change, and nothing of the change concerns one: a short statement is
+ * enough, which waits for no lock of a ledger.
+ */
+export const isUnpaid = ({ charge, received, transfers }: ChargeChange): boolean =>
+  charge.endToEndId === null && transfers.length === 0 && received === undefined
 
 /** `settlementClaimed`: the transaction has claimed the settlement of a payment before (`Settlements.ts`). */
 export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode, settlementClaimed = false) => {
@@ -198,17 +212,15 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Loc
     receivers: receivers.flatMap((receiver) => receiver ?? []),
     outbox: ordered.map(({ outbox }) => outbox)
   }
-  const transfers = ordered.flatMap((change) => change.transfers)
-  const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received }]
-  )
-  return transfers.length === 0 && received.length === 0
-    ? changeStates(changed)
-    : moveMoneyOf[lockMode]({
+  return ordered.every(isUnpaid)
+    ? changeUnpaid(changed)
+    : changePaidIn[lockMode]({
         ...changed,
-        transfers,
+        transfers: ordered.flatMap(({ transfers }) => transfers),
         releases: ordered.flatMap(releaseOf),
-        notifications: received
+        notifications: ordered.flatMap(({ charge, received }) =>
+          received === undefined ? [] : [{ resourceId: charge.id, received }]
+        )
       })
 }
 

@@ -41,6 +41,7 @@ import {
   insertMany,
   type InsertedRow,
   isChanged,
+  isUnpaid,
   lockOne,
   type ShownRow,
   type WrittenRow
@@ -128,7 +129,7 @@ export class ChargeStore extends Context.Service<
           })
       })
 
-      // Two queues: changes that wait for ledger locks delay no change that moves no money.
+      // Two queues: changes that wait for ledger locks delay no other ones.
       const changeWith = Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
         writes: sql,
@@ -142,8 +143,8 @@ export class ChargeStore extends Context.Service<
             )
         )
       })
-      const changeState = yield* changeWith
-      const moveMoney = yield* changeWith
+      const changeUnpaid = yield* changeWith
+      const changePaid = yield* changeWith
 
       const findMany = (ids: ReadonlyArray<string>) =>
         Effect.map(
@@ -188,7 +189,7 @@ export class ChargeStore extends Context.Service<
 
       return ChargeStore.of({
         insert: (charge, recoverInMs, caller) => Effect.flatten(insert({ charge, recoverInMs, caller })),
-        change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
+        change: (change) => (isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
             const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)
