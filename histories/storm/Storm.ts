@@ -83,7 +83,7 @@ const run = async (
   for (const server of servers) await server.start()
   // The bank's callbacks go to any server.
   const callbacks = stack.use(await makeWire(random.of("callbacks")))
-  callbacks.moveTo(servers[0]!.callbackPort)
+  callbacks.leadTo(servers[0]!.callbackPort)
   const { accounts, endpoints } = await setUp(
     { ...servers[0]!, callbackPort: callbacks.port, receivers: receivers.url },
     bank,
@@ -109,8 +109,8 @@ const run = async (
   const routing = (async () => {
     const choice = random.of("routes")
     while (!isOver()) {
-      await pause(choice.between(300, 2000))
-      callbacks.moveTo(choice.oneOf(servers).callbackPort)
+      await pause(choice.between(300, 4000))
+      callbacks.leadTo(choice.oneOf(servers).callbackPort)
     }
   })()
   await Promise.all(callers.map((caller) => caller.fund()))
@@ -122,7 +122,7 @@ const run = async (
   await nemesis
   bank.calm()
   receivers.calm()
-  callbacks.moveTo(servers[0]!.callbackPort)
+  callbacks.leadTo(servers[0]!.callbackPort)
   await Promise.all([...calling, accepting, routing])
   say(`the storm is over: ${record.calls.length} calls, ${record.faults.length} marks of faults`)
 
