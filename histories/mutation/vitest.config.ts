@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     isolate: false,
-    include: ["packages/domain/test/*.test.ts", "packages/server/test/payments/**/*Decision.test.ts"]
+    include: process.env["MUTATION_TESTS"]?.split(",") ?? [
+      "packages/domain/test/*.test.ts",
+      "packages/server/test/payments/**/*Decision.test.ts"
+    ]
   }
 })

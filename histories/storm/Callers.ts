@@ -190,7 +190,14 @@ export const makeCaller = (options: CallerOptions) => {
 
   return {
     /** Gives the account money, before anything goes wrong. */
-    fund: () => create(500_000, true),
+    fund: async () => {
+      await create(500_000, true)
+      for (let tries = 0; tries < 600; tries++) {
+        const { available, pending } = (await balance())?.body ?? {}
+        if (Number(available) + Number(pending) > 0) return
+        await pause(200)
+      }
+    },
     /** Calls until it is told to stop, and ends what it has begun. */
     run: async (isOver: () => boolean) => {
       while (!isOver()) {
