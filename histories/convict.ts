@@ -66,7 +66,7 @@ const { values } = parseArgs({
 const results: Array<{ readonly seeded: Seeded; readonly rules: ReadonlyArray<string> }> = []
 const [part = 0, parts = 1] = values.part.split("/").map(Number)
 for (const seeded of SEEDED.filter(({ guard }, index) => guard.includes(values.only) && index % parts === part)) {
-  const folder = join(root, `packages/server/dist-convict-${process.pid}`)
+  const folder = join(root, `packages/server/.convict-${process.pid}`)
   const program = await builtWithout(seeded, folder)
   let rules: ReadonlyArray<string> = []
   let counts = ""

@@ -16,7 +16,7 @@ export default {
   concurrency: 1,
   // TypeScript 7 has no compiler API, which rewrites tsconfig.json in the sandbox: it finds none under this name.
   tsconfigFile: "none.json",
-  tempDirName: ".data/stryker",
+  tempDirName: "node_modules/.cache/stryker",
   ignorePatterns: [
     ".data",
     "bench",
