@@ -34,13 +34,16 @@ export const serverFolders = [
   ["providers/api-pix/", "the port on providers that speak the central bank's API Pix"],
   ["providers/simulator/", "the port on a simulated institution, for tests and the first start"],
   ["providers/connections/", "connections to providers, their credentials and checks"],
+  ["payments/words/", "words by which charges and payouts are found"],
   ["payments/charges/", "charges: decisions, a service, a store with the SQL, cancellations"],
   ["payments/payouts/[^/]+$", "payouts: decisions about them, a service, a store, and their submission"],
   ["payments/payouts/creation/", "new payouts: decided on terms and balances, and stored"],
   ["payments/refunds/", "refunds: decisions, rows, orders to the provider, returns that it reports"],
   ["payments/disputes/", "disputes: decisions, rows, defenses"],
   ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
+  ["receipts/", "receipts of money that moved: their text, page, PDF and code"],
   ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
+  ["statements/", "statement files of banks: read, stored, reconciled with the books"],
   ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
   ["webhooks/queue/", "claims of deliveries, leases, capacity"],
   ["webhooks/fan-out/", "from an outbox row to its deliveries"],
@@ -57,7 +60,8 @@ export const serverFolders = [
   ["main.ts", "the service as a process"],
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"],
-  ["reconcile.ts", "the comparison with the banks as a process"]
+  ["reconcile.ts", "the comparison with the banks as a process"],
+  ["secrets.ts", "sealing with the newest key as a process"]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])

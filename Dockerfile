@@ -1,5 +1,5 @@
 # The server, the migrate step and the command line in one image. All settings come from the environment:
-# docs/operations.md. ACQUIRER and, with DATABASE_URL, OPERATOR_TOKEN and SECRETS_KEYS must be set: then a server writes to standard
+# docs/operations/install.md. ACQUIRER and, with DATABASE_URL, OPERATOR_TOKEN and SECRETS_KEYS must be set: then a server writes to standard
 # output only, and the file system can be read-only.
 FROM node:26-bookworm-slim AS build
 WORKDIR /app

@@ -25,6 +25,7 @@ import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
 import { NewPayouts } from "@pix-payments/server/payments/payouts/creation/NewPayouts"
 import { Payouts } from "@pix-payments/server/payments/payouts/Payouts"
+import { Receipts } from "@pix-payments/server/receipts/Receipts"
 import { Secrets } from "@pix-payments/server/base/Secrets"
 import { Settings } from "@pix-payments/server/base/Settings"
 import { PublicAddress } from "@pix-payments/server/base/network/PublicAddress"
@@ -41,6 +42,8 @@ const cached: Cached = {
   keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
   scopes: allScopes,
   applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
+  requestsPerMinute: { ofKey: null, ofAccount: null },
+  isPayoutLimited: false,
   account: {
     id: "0199a0f0-5f3c-7c3e-9d0b-000000000003",
     name: "Loja do Bench",
@@ -89,6 +92,7 @@ const stored: Omit<StoredCharge, "id"> = {
   },
   expiresAtMs: 2_082_758_400_000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
@@ -128,6 +132,7 @@ const memory = Layer.mergeAll(
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),
+  only(Receipts, {}),
   // The request log is built and discarded.
   Layer.succeed(SqlClient, { unsafe: () => Effect.succeed([]) } as unknown as SqlClient)
 )

@@ -37,7 +37,7 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     changes: [
       {
         file: `${server}/payments/payouts/creation/PayoutCreation.ts`,
-        from: "if (available < requested.amount + fee)",
+        from: "if (available < needed)",
         to: "if (available < -1e15)"
       },
       { file: `${server}/ledger/Ledger.ts`, from: "AND balance >= taken", to: "" }
@@ -132,8 +132,8 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     "the money back of a won MED",
     "money",
     `${server}/payments/disputes/DisputeDecision.ts`,
-    'movements: [{ debit: "blocked", credit: "available", amount }]',
-    "movements: []"
+    'const movements = [{ debit: "blocked", credit: "available", amount } as const]',
+    "const movements: [] = []"
   ),
   one(
     "the release of the funds of a rejected refund",

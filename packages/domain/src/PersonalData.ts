@@ -80,6 +80,7 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   email: "email",
   phone: "phone",
   pix_key: "pix_key",
+  recipients: "pix_key",
   // Of a bank account.
   account: "document",
   current_account: "document"

@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import { codeOf, errorCodes, type RequestCode, requestCodes } from "./ErrorCode.ts"
+import { got, reasonOf } from "./Reason.ts"
 
 /** An optional field: `null` means the same as leaving it out (API-6). */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -68,6 +69,25 @@ export class UnreadableBody {
   }
 }
 
+/** The JSON of a body's text; an empty one is `undefined`. */
+export const parseBody = (text: string): unknown => {
+  if (text === "") return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return new UnreadableBody({ code: "VALIDATION_ERROR", details: undefined, message: noJson(text, String(error)) })
+  }
+}
+
+/** Where a text is no JSON, as V8 says it, without its text. */
+const noJson = (text: string, error: string): string => {
+  if (/^(?:[\w.[\]%-]+=|--)/.test(text)) return "The request body is a form. It must be JSON, sent as application/json."
+  if (error.includes("end of JSON") || error.includes("Unterminated"))
+    return "The request body is JSON that ends too early."
+  const place = /\((line \d+ column \d+)\)$/.exec(error)?.[1]
+  return `The request body is not JSON${place === undefined ? "" : `, at ${place}`}.`
+}
+
 /**
  * A decoder of request bodies. `rules` check several fields together. They get the raw body, so that their violations
  * are reported along with those of single fields.
@@ -76,7 +96,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   rules?: (body: Readonly<Record<string, unknown>>) => ReadonlyArray<Violation>
 ): ((body: unknown) => Result.Result<S["Type"], Refusal>) => {
-  const counts = countsOf(schema.ast, true)
+  const counts = countsOf(schema.ast, [])
   const decodeFirst = Schema.decodeUnknownExit(schema)
   const decodeAll = Schema.decodeUnknownExit(schema, { errors: "all" })
 
@@ -102,24 +122,39 @@ const noObject = (body: unknown): Refusal => ({
       : `The request body must be a JSON object${got(body)}.`
 })
 
+/** Where a field is, in the objects of a body. */
+type Path = ReadonlyArray<string>
+
 /** The body with each array that is too long replaced by a value that fails to decode. */
 const withoutLongArrays = (
   body: Readonly<Record<string, unknown>>,
-  counts: ReadonlyArray<readonly [name: string, count: Count]>
-): Readonly<Record<string, unknown>> => {
-  const long = counts.filter(([name, count]) => Array.isArray(body[name]) && !count(body[name]))
-  return long.length === 0 ? body : { ...body, ...Object.fromEntries(long.map(([name]) => [name, false])) }
-}
+  counts: ReadonlyArray<readonly [path: Path, count: Count]>
+): Readonly<Record<string, unknown>> =>
+  counts.reduce((readable, [path, count]) => {
+    const found = path.reduce<unknown>((value, name) => (isRecord(value) ? value[name] : undefined), body)
+    return Array.isArray(found) && !count(found) ? withFalseAt(readable, path) : readable
+  }, body)
+
+const withFalseAt = (
+  body: Readonly<Record<string, unknown>>,
+  [name = "", ...inside]: Path
+): Readonly<Record<string, unknown>> => ({
+  ...body,
+  [name]: inside.length === 0 ? false : withFalseAt(body[name] as Readonly<Record<string, unknown>>, inside)
+})
 
 /** The counts of a request's array fields. Throws if an array of the schema has none. */
-const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [name: string, count: Count]> => {
+const countsOf = (ast: SchemaAST.AST, path: Path | undefined): ReadonlyArray<readonly [path: Path, count: Count]> => {
   if (ast._tag === "Arrays") throw new Error("an array in a request is made with arrayUpTo or distinctUpTo")
-  if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, false))
+  if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, undefined))
   if (ast._tag !== "Objects") return []
   return ast.propertySignatures.flatMap(({ name, type }) => {
     const array = type._tag === "Union" ? type.types.find(({ _tag }) => _tag === "Arrays") : type
     const count = array?._tag === "Arrays" ? array.annotations?.["count"] : undefined
-    return isBody && typeof count === "function" ? [[String(name), count as Count] as const] : countsOf(type, false)
+    const inside = path === undefined ? undefined : [...path, String(name)]
+    return inside !== undefined && typeof count === "function"
+      ? [[inside, count as Count] as const]
+      : countsOf(type, inside)
   })
 }
 
@@ -142,13 +177,7 @@ export const refusalOf = (violations: ReadonlyArray<Violation>, body: unknown): 
 /** The code's own message, and what each of the first fields must be. */
 const messageOf = (code: RequestCode, listed: ReadonlyArray<Violation>, body: unknown): string => {
   const reasons = new Set(
-    listed
-      .slice(0, MAX_REASONS)
-      .map(({ expected, path }) =>
-        expected === undefined
-          ? `${pathOf(path)} is required`
-          : `${pathOf(path)} must be ${expected}${got(valueAt(body, path))}`
-      )
+    listed.slice(0, MAX_REASONS).map(({ expected, path }) => reasonOf(pathOf(path), expected, valueAt(body, path)))
   )
   const others = listed.length - MAX_REASONS
   const last = others > 0 ? [`and ${others} more`] : []
@@ -158,14 +187,6 @@ const messageOf = (code: RequestCode, listed: ReadonlyArray<Violation>, body: un
 const MAX_REASONS = 8
 
 const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
-
-/** What was sent, without its text. */
-const got = (value: unknown): string => {
-  if (value === undefined) return ""
-  if (value === null || typeof value === "number" || typeof value === "boolean") return `, got ${value}`
-  if (typeof value === "string") return `, got text of ${value.length} characters`
-  return Array.isArray(value) ? `, got a list of ${value.length}` : ", got an object"
-}
 
 /** The maximum number of entries in `details` (ERR-4). */
 export const MAX_DETAILS = 100

@@ -73,7 +73,19 @@ describe("An array in a request", () => {
     const uncounted = Schema.Array(Schema.String)
     assert.throws(() => decoder(Schema.Struct({ list: uncounted })))
     assert.throws(() => decoder(Schema.Struct({ list: Schema.optionalKey(Schema.NullOr(uncounted)) })))
-    assert.throws(() => decoder(Schema.Struct({ inner: Schema.Struct({ list: arrayUpTo(1, Schema.String) }) })))
+    assert.throws(() => decoder(Schema.Struct({ inner: Schema.Struct({ list: uncounted }) })))
+  })
+
+  it("in an object of the request is counted before its elements, too", () => {
+    let read = 0
+    const element = Schema.String.check(Schema.makeFilter(() => ++read > 0))
+    const decode = decoder(Schema.Struct({ inner: Schema.Struct({ list: Schema.NullOr(arrayUpTo(2, element)) }) }))
+    assert.strictEqual(refusal(decode({ inner: { list: ["a", "b"] } })), "accepted")
+    assert.deepStrictEqual(refusal(decode({ inner: { list: ["a", "b", "c"] } })), {
+      code: "VALIDATION_ERROR",
+      details: ["inner.list"]
+    })
+    assert.strictEqual(read, 2)
   })
 })
 
@@ -129,7 +141,7 @@ describe("ERR-3: `message`", () => {
     ],
     [
       { amount: 1000, customer, expires_in: 59, reference: {} },
-      "The request is invalid. reference must be text or null, got an object; expires_in must be a value between 60 and 604800, got 59."
+      "The request is invalid. reference must be text or null, got an object; expires_in must be 60 to 604800 seconds, got 59."
     ],
     [[], "The request body must be a JSON object, got a list of 0."],
     [undefined, "The request body is empty. It must be a JSON object."]
@@ -141,7 +153,7 @@ describe("ERR-3: `message`", () => {
     const body = { amount: 1000, pix_key_type: "phone", pix_key: "11987654321" }
     assert.strictEqual(
       messageOf(decodeCreatePayout(body)),
-      "The request is invalid. pix_key must be a phone number with its country, as +5511987654321, got text of 11 characters."
+      "The request is invalid. pix_key must be a phone number as +5511987654321, got text of 11 characters."
     )
     assert.strictEqual(
       messageOf(decodeCreatePayout({ ...body, pix_key_type: "evp" })),

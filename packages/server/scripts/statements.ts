@@ -14,7 +14,7 @@ import { STATEMENT_MADE } from "../src/database/statements/Statement.ts"
 
 const server = join(import.meta.dirname, "..")
 const file = join(server, "statements.sql")
-const programs = new Set(["main.ts", "migrate.ts", "maintain.ts", "reconcile.ts"])
+const programs = new Set(["main.ts", "migrate.ts", "maintain.ts", "reconcile.ts", "secrets.ts"])
 
 interface Made {
   readonly text: string

@@ -1,7 +1,7 @@
 /**
  * Migrates the schema and grants the privileges: the step of a deployment before the new servers start.
  *
- * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
+ * `--wait 60` is for how many seconds it waits for PostgreSQL at most; 60 without it. It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Environment from "./base/Environment.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
+import { Patience } from "./database/FirstConnection.ts"
 import * as MigratedDatabase from "./schema/MigratedDatabase.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
@@ -18,7 +19,10 @@ const requiredSettings = Layer.effectDiscard(
   Effect.andThen(Config.Redacted("DATABASE_URL"), Config.Redacted("MIGRATIONS_DATABASE_URL"))
 )
 
-Layer.build(
+const [flag, seconds = "60", ...others] = process.argv.slice(2)
+const waitMs = Number(seconds) * 1000
+
+const migration = Layer.build(
   MigratedDatabase.layer.pipe(
     Layer.provide(DatabaseLocation.layer),
     Layer.provide(Settings.layer),
@@ -28,6 +32,14 @@ Layer.build(
 ).pipe(
   Effect.tap(() => Effect.sync(() => process.stdout.write("The schema is up to date.\n"))),
   Effect.scoped,
-  Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`))),
-  (program) => NodeRuntime.runMain(program, { disableErrorReporting: true })
+  Effect.provideService(Patience, waitMs),
+  Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`)))
 )
+
+const usage = Effect.sync(() => {
+  process.stdout.write("Nothing was done. Write: migrate, or migrate --wait and a number of seconds up to 3600.\n")
+  process.exitCode = 1
+})
+
+const isKnown = (flag === undefined || flag === "--wait") && others.length === 0 && waitMs >= 0 && waitMs <= 3_600_000
+NodeRuntime.runMain(isKnown ? migration : usage, { disableErrorReporting: true })

@@ -2,7 +2,8 @@
 import { Account, AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import { Balance } from "@pix-payments/domain/Balance"
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { Document } from "@pix-payments/domain/Document"
+import { Document } from "@pix-payments/domain/DocumentField"
+import { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
@@ -46,6 +47,7 @@ export const OperatorAccount = Schema.Struct({
   approval_limit: Schema.NullOr(Schema.Int).annotate({
     description: "Cents that one operator may release with four eyes; null: any amount."
   }),
+  limits: Limits,
   balance: Balance
 }).annotate({ identifier: "OperatorAccount" })
 export type OperatorAccount = typeof OperatorAccount.Type
@@ -93,7 +95,8 @@ export const UpdateAccount = Schema.Struct({
   connection_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }))),
   approval_limit: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })))
-  )
+  ),
+  limits: Schema.optionalKey(LimitChanges)
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 
@@ -132,7 +135,10 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     })
       .annotate(Access, { roles: ["admin"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Change an account's settings")
-      .annotate(OpenApi.Description, "With four eyes, another `connection_id` or `approval_limit` is 202.")
+      .annotate(
+        OpenApi.Description,
+        "With four eyes, another `connection_id` or `approval_limit`, and a higher limit, is 202. Of `limits`, a field that is absent stays; null removes the limit."
+      )
   )
   .prefix("/operator/v1/accounts")
   .middleware(OperatorAuthentication)

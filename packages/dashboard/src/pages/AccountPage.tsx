@@ -8,6 +8,7 @@ import { Action } from "../parts/Action.tsx"
 import { Brakes } from "../parts/Brakes.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
+import { ChangeLimits, LimitFacts, limitsTitle } from "../parts/Limits.tsx"
 import { Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -43,6 +44,21 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                 change={(payload) => call((api) => api.accounts.update({ params: { id }, payload }))}
                 onDone={loaded.reload}
               />
+              <Card
+                title={limitsTitle()}
+                note={
+                  may("admin") && (
+                    <ChangeLimits
+                      of={account.limits}
+                      whose={account.name}
+                      change={(limits) => call((api) => api.accounts.update({ params: { id }, payload: { limits } }))}
+                      onDone={loaded.reload}
+                    />
+                  )
+                }
+              >
+                <LimitFacts of={account.limits} />
+              </Card>
               <Card title={cards.settings} note={may("admin") && <Change of={account} onDone={loaded.reload} />}>
                 <Facts
                   of={[

@@ -11,6 +11,7 @@ import { Action } from "../parts/Action.tsx"
 import { ApprovedSecrets } from "../parts/ApprovedSecret.tsx"
 import { Card, Head } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
+import { ChangeLimits, LimitFacts, limitsTitle } from "../parts/Limits.tsx"
 import { type ListOf, Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { Secret } from "../parts/Secret.tsx"
@@ -161,6 +162,12 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
               { name: fields.name, cell: ({ name }) => <b>{name}</b> },
               { name: fields.prefix, cell: ({ prefix }) => <code>{prefix}…</code>, wide: true },
               { name: fields.scopes, cell: ({ scopes }) => scopes.join(", "), wide: true },
+              {
+                name: limitsTitle(),
+                cell: ({ limits }) =>
+                  Object.values(limits).some((limit) => limit !== null) && <LimitFacts of={limits} />,
+                wide: true
+              },
               { name: fields.last_used, cell: (key) => key.last_used_at && <Time of={key.last_used_at} />, wide: true },
               {
                 name: fields.status,
@@ -194,6 +201,16 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
                             replaced.value = key
                             reload()
                           }}
+                        />
+                      )}{" "}
+                      {may("admin") && (
+                        <ChangeLimits
+                          of={key.limits}
+                          whose={key.name}
+                          change={(limits) =>
+                            call((api) => api.keys.update({ params: { id: key.id }, payload: { limits } }))
+                          }
+                          onDone={reload}
                         />
                       )}{" "}
                       {revocation(key)}

@@ -7,6 +7,7 @@
  */
 import { type AccountStatus, DEFAULT_EXPIRES_IN_SECONDS, type OnboardingStatus } from "@pix-payments/domain/Account"
 import type { DocumentType } from "@pix-payments/domain/Document"
+import type { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -20,6 +21,7 @@ import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals, is, isOneOf } from "../database/statements/Seek.ts"
 import { defaultConnectionId } from "./AccountConnection.ts"
 import { chargesStopped } from "./Brakes.ts"
+import { changeLimits, limitsOf } from "./StoredLimits.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
@@ -40,10 +42,11 @@ export interface AccountSettings {
   readonly connection_id: string | null
   /** Cents that one operator may release; null for any amount. */
   readonly approval_limit: number | null
+  readonly limits: LimitChanges
 }
 
 export interface NewAccount extends Partial<
-  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id" | "approval_limit">
+  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id" | "approval_limit" | "limits">
 > {
   readonly name: string
   readonly legal_name: string
@@ -74,6 +77,7 @@ export interface AccountRow {
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   readonly approval_limit: bigint | null
+  readonly limits: Limits | null
   readonly created_at: Date
   readonly available: bigint
   readonly pending: bigint
@@ -94,7 +98,7 @@ export class Accounts extends Context.Service<
     readonly get: (id: string) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AccountRow>, UnknownCursor | Unavailable>
     /**
-     * Another connection or limit, automatic payouts where there is a limit, and a shorter duplicate window need the
+     * Another connection or approval limit, higher limits, automatic payouts where there is a limit, and a shorter duplicate window need the
      * `Authority` around it.
      */
     readonly update: (
@@ -171,13 +175,15 @@ export class Accounts extends Context.Service<
           orUnavailable
         ),
 
-        update: Effect.fn("Accounts.update")(function* (id, changes) {
-          const authority = yield* Authority
-          const connectionId = sql`CASE WHEN ${changes.connection_id !== undefined}::boolean
+        update: Effect.fn("Accounts.update")(
+          function* (id, changes) {
+            const authority = yield* Authority
+            if (changes.limits !== undefined) yield* changeLimits(sql, "accounts", id, changes.limits)
+            const connectionId = sql`CASE WHEN ${changes.connection_id !== undefined}::boolean
                 THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END`
-          const approvalLimit = sql`CASE WHEN ${changes.approval_limit !== undefined}::boolean
+            const approvalLimit = sql`CASE WHEN ${changes.approval_limit !== undefined}::boolean
                 THEN ${changes.approval_limit ?? null}::bigint ELSE approval_limit END`
-          const changed = yield* sql`
+            const changed = yield* sql`
             UPDATE accounts SET
               name = coalesce(${changes.name ?? null}::text, name),
               legal_name = coalesce(${changes.legal_name ?? null}::text, legal_name),
@@ -205,9 +211,12 @@ export class Accounts extends Context.Service<
               OR ${isAuthorized(sql, authority, "account.update", "accounts.id")}
             )
             RETURNING id`
-          const row = yield* get(id)
-          return changed.length > 0 ? row : yield* new ApprovalRequired()
-        }, runToCompletion(sql)),
+            const row = yield* get(id)
+            return changed.length > 0 ? row : yield* new ApprovalRequired()
+          },
+          sql.withTransaction,
+          runToCompletion(sql)
+        ),
 
         createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
           const { epochMs, id } = ids.next()
@@ -259,7 +268,7 @@ const columns = (
   acquirer: SettingsShape["acquirer"]
 ) => `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, ${limitsOf("a.id")} AS limits, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
 
 const findStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns(acquirer)} FROM accounts a WHERE a.id = ${id}`)

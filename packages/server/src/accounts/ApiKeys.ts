@@ -7,6 +7,7 @@
  *
  * Rules: KEY-1 to KEY-10.
  */
+import type { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,6 +19,7 @@ import { Settings, type SettingsShape } from "../base/Settings.ts"
 import { connectionOf, defaultConnectionId } from "./AccountConnection.ts"
 import { chargesStopped } from "./Brakes.ts"
 import { type Cached, type Confirmed, GENERATION } from "./Caller.ts"
+import { changeLimits, limitsOf, limitsPayouts } from "./StoredLimits.ts"
 import * as Batching from "../database/batching/Batching.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals, is } from "../database/statements/Seek.ts"
@@ -33,6 +35,7 @@ export interface ApiKeyRow {
   readonly name: string
   readonly prefix: string
   readonly scopes: ReadonlyArray<string>
+  readonly limits: Limits | null
   readonly expires_at: Date | null
   readonly revoked_at: Date | null
   readonly last_used_at: Date | null
@@ -58,6 +61,11 @@ export class ApiKeys extends Context.Service<
       page: Page
     ) => Effect.Effect<ReadonlyArray<ApiKeyRow>, NotFoundError | UnknownCursor | Unavailable>
     readonly get: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
+    /** Changes the limits of a key. Higher ones need the `Authority` around it. */
+    readonly limit: (
+      id: string,
+      changes: LimitChanges
+    ) => Effect.Effect<ApiKeyRow, NotFoundError | ApprovalRequired | Unavailable>
     /** Revokes a key; repeating it changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
   }
@@ -85,7 +93,14 @@ export class ApiKeys extends Context.Service<
           })
       })
 
+      const get = Effect.fn("ApiKeys.get")(function* (id: string) {
+        const rows = yield* sql<ApiKeyRow>`SELECT ${sql.literal(columns)} FROM api_keys WHERE id = ${id}::uuid`
+        return rows[0] ?? (yield* new NotFoundError())
+      }, orUnavailable)
+
       return ApiKeys.of({
+        get,
+
         cached: (key) => (key.length > MAX_KEY_LENGTH ? undefined : cache.get(hashOf(key))),
 
         authenticate: (key) => (key.length > MAX_KEY_LENGTH ? Effect.undefined : authenticate(hashOf(key))),
@@ -128,10 +143,10 @@ export class ApiKeys extends Context.Service<
           orUnavailable
         ),
 
-        get: Effect.fn("ApiKeys.get")(function* (id) {
-          const rows = yield* sql<ApiKeyRow>`SELECT ${sql.literal(columns)} FROM api_keys WHERE id = ${id}::uuid`
-          return rows[0] ?? (yield* new NotFoundError())
-        }, orUnavailable),
+        limit: Effect.fn("ApiKeys.limit")(function* (id, changes) {
+          yield* changeLimits(sql, "api_keys", id, changes).pipe(sql.withTransaction)
+          return yield* get(id)
+        }, runToCompletion(sql)),
 
         revoke: Effect.fn("ApiKeys.revoke")(function* (id) {
           const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
@@ -167,7 +182,8 @@ const makeCache = () => {
 
 const MAX_CACHED = 10_000
 
-const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
+const columns = `id, application_id, name, prefix, scopes, ${limitsOf("api_keys.id")} AS limits, expires_at, revoked_at,
+  last_used_at, created_at`
 
 const callersStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement(
@@ -175,8 +191,10 @@ const callersStatement = (acquirer: SettingsShape["acquirer"]) =>
     ({ hashes }) => `
   SELECT k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document,
     a.status, a.onboarding_status, a.default_expires_in, ${chargesStopped[acquirer]} AS charges_paused, a.connection_id,
-    ${defaultConnectionId} AS default_connection_id, ${GENERATION} AS generation
+    ${defaultConnectionId} AS default_connection_id, ${GENERATION} AS generation, of_key.requests_per_minute,
+    of_account.requests_per_minute AS account_requests_per_minute, ${limitsPayouts("of_key")} AS is_payout_limited
   FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
+    LEFT JOIN limits of_key ON of_key.owner_id = k.id LEFT JOIN limits of_account ON of_account.owner_id = a.id
   WHERE k.hash = ANY (${hashes}) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
   )
 
@@ -198,6 +216,9 @@ interface CallerRow {
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   readonly generation: string
+  readonly requests_per_minute: number | null
+  readonly account_requests_per_minute: number | null
+  readonly is_payout_limited: boolean
 }
 
 const cachedFrom =
@@ -209,6 +230,8 @@ const cachedFrom =
     keyId: row.key_id,
     scopes: row.scopes,
     applicationId: row.application_id,
+    requestsPerMinute: { ofKey: row.requests_per_minute, ofAccount: row.account_requests_per_minute },
+    isPayoutLimited: row.is_payout_limited,
     account: {
       id: row.account_id,
       name: row.name,
@@ -221,10 +244,19 @@ const cachedFrom =
     }
   })
 
-const confirmed = ({ account, applicationId, keyId, scopes }: Cached): Confirmed => ({
+const confirmed = ({
+  account,
+  applicationId,
+  isPayoutLimited,
+  keyId,
+  requestsPerMinute,
+  scopes
+}: Cached): Confirmed => ({
   _tag: "Confirmed",
   keyId,
   scopes,
   applicationId,
+  requestsPerMinute,
+  isPayoutLimited,
   account
 })

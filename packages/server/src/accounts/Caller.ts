@@ -24,6 +24,10 @@ interface Identity {
   readonly keyId: string
   readonly scopes: ReadonlyArray<Scope>
   readonly applicationId: string
+  /** The most requests a minute; null: no limit. */
+  readonly requestsPerMinute: { readonly ofKey: number | null; readonly ofAccount: number | null }
+  /** Whether a limit of the key concerns payouts. */
+  readonly isPayoutLimited: boolean
   readonly account: {
     readonly id: string
     readonly name: string

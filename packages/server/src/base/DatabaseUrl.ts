@@ -37,6 +37,17 @@ export const parseDatabaseUrl = (url: Redacted.Redacted<string>): Result.Result<
   return problem === undefined ? Result.succeed(url) : Result.fail(problem)
 }
 
+/** The host of a URL whose connections may be read on their way: beyond loopback, and without TLS for certain. */
+export const unprotectedHost = (url: Redacted.Redacted<string>): string | undefined => {
+  const { hostname, searchParams } = new URL(Redacted.value(url))
+  const host = searchParams.get("host") ?? hostname.replace(/^\[|\]$/g, "")
+  const isLocal = host === "" || host.startsWith("/") || /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host)
+  return isLocal || encrypting.has(searchParams.get("sslmode") ?? "") ? undefined : host
+}
+
+/** With `prefer` and `allow`, whoever is on the way decides. */
+const encrypting: ReadonlySet<string> = new Set(["require", "verify-ca", "verify-full"])
+
 const problemOf = (text: string): string | undefined => {
   const scheme = /^postgres(?:ql)?:\/\//.exec(text)?.[0]
   if (scheme === undefined) return "a URL of PostgreSQL begins with postgresql://"

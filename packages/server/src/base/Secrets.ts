@@ -4,7 +4,8 @@
  * Guarantees:
  * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
  * - It opens for its own row only: kind and id of the row are associated data.
- * - A process without the key of its database does not start.
+ * - A process without a key that its database uses does not start. The database has the id of each key in `secrets_keys`: from the
+ *   first start that seals with it, until `secrets reseal` has found nothing that is sealed with it.
  *
  * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start on the
  * embedded database generates a key in `<DATA_DIR>/secrets.key`.
@@ -37,6 +38,8 @@ export class Secrets extends Context.Service<
     readonly seal: (secret: string, owner: SecretOwner) => string
     /** Throws where no key opens it, or where it was sealed for another row. */
     readonly open: (sealed: string, owner: SecretOwner) => Redacted.Redacted<string>
+    /** The id of the key that seals. */
+    readonly keyId: string
   }
 >()("@pix-payments/server/base/Secrets") {
   static readonly layer = Layer.effect(
@@ -50,7 +53,8 @@ export class Secrets extends Context.Service<
       yield* checkAgainstDatabase(keys)
       return Secrets.of({
         seal: (secret, owner) => seal(keys, secret, owner),
-        open: (sealed, owner) => open(keys, sealed, owner)
+        open: (sealed, owner) => open(keys, sealed, owner),
+        keyId: keys[0].id
       })
     })
   )
@@ -66,6 +70,9 @@ type Keys = readonly [Key, ...Array<Key>]
 /** `<id of the key>.<base64 of nonce, encrypted text and tag>`. */
 const seal = ([key]: Keys, secret: string, owner: SecretOwner): string =>
   `${key.id}.${encrypted(key, secret, associatedData(owner))}`
+
+/** The id of the key that sealed a text. */
+export const keyOfSealed = (sealed: string): string => sealed.slice(0, sealed.indexOf("."))
 
 const open = (keys: Keys, sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
   const [id, encoded = ""] = sealed.split(".")
@@ -113,15 +120,24 @@ const keyOfDataDir = (dataDir: string) =>
       })
   })
 
-/** The database stores the id of the first key. */
+/** Stores the id of the key that seals, unless the database uses one that is missing. Starts at once do so one after the other. */
 const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
   const sql = yield* SqlClient
-  yield* sql`INSERT INTO installation (name, value) VALUES ('secrets_key', ${keys[0].id}) ON CONFLICT DO NOTHING`
-  const [row] = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'secrets_key'`
-  if (row === undefined || !keys.some((key) => key.id === row.value)) {
-    return yield* new SecretsError({
-      message:
-        "The webhook secrets and the credentials of connections in this database are sealed with a key that this process does not have. Set SECRETS_KEYS to the key of the first start (in <DATA_DIR>/secrets.key there)."
+  const used = sql<{ id: string }>`SELECT id FROM secrets_keys`
+  const check = Effect.flatMap(used, (rows) => {
+    const missing = rows.filter(({ id }) => !keys.some((key) => key.id === id))
+    return missing.length === 0 ? Effect.succeed(rows) : Effect.fail(new SecretsError({ message: missingKey(missing) }))
+  })
+  const known = yield* check
+  if (known.some(({ id }) => id === keys[0].id)) return
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`SELECT pg_advisory_xact_lock(hashtext('secrets_keys'))`
+      yield* check
+      yield* sql`INSERT INTO secrets_keys (id) VALUES (${keys[0].id}) ON CONFLICT DO NOTHING`
     })
-  }
+  )
 })
+
+const missingKey = (missing: ReadonlyArray<{ readonly id: string }>): string =>
+  `The webhook secrets and the credentials of connections in this database are sealed with a key that this process does not have (${missing.map(({ id }) => id).join(", ")}). Add it to SECRETS_KEYS, behind a newer one: one that an earlier start generated is in <DATA_DIR>/secrets.key there. It can be dropped after "secrets reseal" (docs/operations/secrets.md).`

@@ -2,7 +2,8 @@
  * The first connection to PostgreSQL at start: waits for the server and checks that sessions work.
  *
  * Guarantees:
- * - While PostgreSQL is away, a start waits for it and logs why.
+ * - While PostgreSQL is away, a start waits for it and logs why; a program with a `Patience` only so long.
+ * - A connection beyond loopback without TLS is logged as a warning.
  * - Any other error, such as a wrong password, ends the start.
  * - A pooler that shares server connections between sessions ends the start, with the reason: `LISTEN`, session settings
  *   and advisory locks need a session (PgBouncer: `pool_mode = session`).
@@ -10,10 +11,13 @@
  *   message, or drop them in silence (PgBouncer: `ignore_startup_parameters`). The role must have them then.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
+import { unprotectedHost } from "../base/DatabaseUrl.ts"
 import { sqlStateOf } from "./SqlState.ts"
 
 /** The settings of every session. `database/Database.ts` says why. */
@@ -35,11 +39,23 @@ export class UnsupportedPooler extends Schema.TaggedError<UnsupportedPooler>()("
   message: Schema.String
 }) {}
 
+/** PostgreSQL was away for longer than the program waits. */
+export class DatabaseAway extends Schema.TaggedError<DatabaseAway>()("DatabaseAway", { message: Schema.String }) {}
+
+/** For how many milliseconds a program waits for PostgreSQL. */
+export const Patience = Context.Reference<number>("@pix-payments/server/database/Patience", {
+  defaultValue: () => Infinity
+})
+
 /** Waits for the server. Returns the startup parameters for all connections: none behind a pooler. */
 export const firstConnection = (
   url: Redacted.Redacted<string>
-): Effect.Effect<Readonly<Record<string, string>>, SqlError | UnsupportedPooler> =>
+): Effect.Effect<Readonly<Record<string, string>>, SqlError | UnsupportedPooler | DatabaseAway> =>
   Effect.gen(function* () {
+    const host = unprotectedHost(url)
+    if (host !== undefined) yield* Effect.logWarning(withoutTls(host))
+    const patienceMs = yield* Patience
+    const untilMs = (yield* Clock.currentTimeMillis) + patienceMs
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
       const error = yield* Effect.catch(Effect.as(check(url, sessionSettings), undefined), Effect.succeed)
       if (error === undefined) return sessionSettings
@@ -48,10 +64,18 @@ export const firstConnection = (
         return {}
       }
       if (error._tag !== "SqlError" || !isAway(error)) return yield* error
+      if ((yield* Clock.currentTimeMillis) + pauseMs > untilMs) {
+        return yield* new DatabaseAway({
+          message: `The PostgreSQL of DATABASE_URL is away for ${patienceMs / 1000} s: ${reasonOf(error)}`
+        })
+      }
       yield* Effect.logWarning(`Waiting for the PostgreSQL of DATABASE_URL: ${reasonOf(error)}`)
       yield* Effect.sleep(pauseMs)
     }
   })
+
+const withoutTls = (host: string): string =>
+  `The connection to the PostgreSQL at ${host} is not encrypted: passwords and payments can be read on its way. Add sslmode=require to DATABASE_URL (docs/operations/settings.md)`
 
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 5000

@@ -41,7 +41,7 @@ export const layer = Layer.effect(
     )
     if (!(yield* isCopy)) return gate(() => "on", Effect.void)
     yield* Effect.logError(
-      'the database is a copy, or was restored into another cluster: nobody is called until an operator confirms it with POST /operator/v1/installation/confirm-outward. Read "Back-up and restore" in docs/operations.md first'
+      "the database is a copy, or was restored into another cluster: nobody is called until an operator confirms it with POST /operator/v1/installation/confirm-outward. Read docs/operations/backup-restore.md first"
     )
     const opened = Latch.makeUnsafe()
     let state: OutwardState = "unconfirmed"

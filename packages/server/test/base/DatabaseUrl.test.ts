@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import { parseDatabaseUrl } from "../../src/base/DatabaseUrl.ts"
+import { parseDatabaseUrl, unprotectedHost } from "../../src/base/DatabaseUrl.ts"
 
 const parsed = (text: string) => parseDatabaseUrl(Redacted.make(text))
 
@@ -16,6 +16,21 @@ describe("The URL of a database", () => {
     "postgresql://[::1]:5432/db"
   ])("%s is taken", (text) => {
     assert.isTrue(Result.isSuccess(parsed(text)))
+  })
+
+  it.each([
+    ["postgresql://u:p@db.internal/db", "db.internal"],
+    ["postgresql://u:p@10.0.0.1/db?sslmode=prefer", "10.0.0.1"],
+    ["postgresql://u:p@[fd00::1]/db?sslmode=disable", "fd00::1"],
+    ["postgresql:///db?host=db.internal", "db.internal"],
+    ["postgresql://u:p@db.internal/db?sslmode=require", undefined],
+    ["postgresql://u:p@db.internal/db?sslmode=verify-full", undefined],
+    ["postgresql:///db?host=/run/postgresql", undefined],
+    ["postgresql://localhost/db", undefined],
+    ["postgresql://127.0.0.2/db", undefined],
+    ["postgresql://[::1]:5432/db", undefined]
+  ])("OPR-336: %s may be read on its way to %s", (url, host) => {
+    assert.strictEqual(unprotectedHost(Redacted.make(url)), host)
   })
 
   it.each([

@@ -11,7 +11,7 @@ import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { once } from "node:events"
 import * as Net from "node:net"
-import { firstConnection, sessionSettings } from "../../src/database/FirstConnection.ts"
+import { firstConnection, Patience, sessionSettings } from "../../src/database/FirstConnection.ts"
 import { createDatabase } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 
@@ -34,6 +34,25 @@ describe("The first connection", () => {
       yield* listening(passedOn(url), port)
       assert.deepStrictEqual<unknown>(yield* Fiber.join(starting), sessionSettings)
     }).pipe(Effect.scoped)
+  )
+
+  it.live("OPR-336: beyond loopback without TLS warns; a program waits no longer than it is told", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.make(({ message }) => void lines.push(String(message)))
+      const started = (url: string) =>
+        Effect.flip(firstConnection(Redacted.make(url))).pipe(
+          Effect.provideService(Logger.CurrentLoggers, new Set([logger])),
+          Effect.provideService(Patience, 0)
+        )
+      const error = yield* started("postgresql://u:secret@db.invalid/payments")
+      assert.match(error.message, /^The PostgreSQL of DATABASE_URL is away for 0 s: /)
+      assert.lengthOf(lines, 1)
+      assert.match(lines[0]!, /^The connection to the PostgreSQL at db\.invalid is not encrypted.*sslmode=require/)
+      assert.notInclude(lines[0]!, "secret")
+      yield* started("postgresql://u:secret@db.invalid/payments?sslmode=require")
+      assert.lengthOf(lines, 1)
+    })
   )
 
   it.live("does not wait where a person has to mend something", () =>

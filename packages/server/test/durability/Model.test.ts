@@ -130,6 +130,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
         keyId: application.id,
         scopes: [],
         applicationId: application.id,
+        requestsPerMinute: { ofKey: null, ofAccount: null },
+        isPayoutLimited: false,
         account: {
           id: account.id,
           name: account.name,

@@ -1,4 +1,4 @@
-/** The backup of `docs/operations.md`, taken under load, restored and verified. */
+/** The backup of `docs/operations/backup-restore.md`, taken under load, restored and verified. */
 import { assert, layer } from "@effect/vitest"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Cause from "effect/Cause"
@@ -132,4 +132,4 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
   )
 })
 
-const operations = readFileSync(join(import.meta.dirname, "../../../../docs/operations.md"), "utf8")
+const operations = readFileSync(join(import.meta.dirname, "../../../../docs/operations/backup-restore.md"), "utf8")

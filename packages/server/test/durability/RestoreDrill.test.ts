@@ -1,4 +1,4 @@
-/** The restore of `docs/operations.md` to an earlier moment, beside a bank that has what came after it and callers who repeat. */
+/** The restore of `docs/operations/backup-restore.md` to an earlier moment, beside a bank that has what came after it and callers who repeat. */
 import { assert, layer } from "@effect/vitest"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ask } from "./drills/Replication.ts"
 import { backUp, putInto } from "../support/BaseBackup.ts"
@@ -87,8 +88,9 @@ layer(Layer.empty, { excludeTestServices: true })("A restore to a moment, while 
           const sql = yield* SqlClient
           yield* assertLedgerHolds
           assert.lengthOf(yield* sql`SELECT 1 FROM payouts`, 8)
-          yield* operated("PATCH", "/installation", { payouts_paused: true, charges_paused: true })
-          yield* operated("PATCH", `/connections/${before.connectionId}`, { exception_rule: "hold" })
+          yield* Effect.forEach(requestsOf(7), ([method, path, body]) =>
+            operated(method, path.replace("{id}", before.connectionId), body)
+          )
         }).pipe(Effect.provide(service))
       }).pipe(Effect.scoped)
 
@@ -100,7 +102,8 @@ layer(Layer.empty, { excludeTestServices: true })("A restore to a moment, while 
           Effect.forEach(keys, (each) => paidOut(key, {}, each), { concurrency: 4 })
         )
         const env = { DATABASE_URL: Redacted.value(url), SECRETS_KEYS: secretsKey, OPERATOR_TOKEN: newKey() }
-        const reconciled = ran("reconcile", env, "--since", formatInstant(before.atMs - 60_000))
+        const [, program, flag] = /`pnpm run (\w+) (--\w+) /.exec(steps[9]!)!
+        const reconciled = ran(program!, env, flag!, formatInstant(before.atMs - 60_000))
         const payouts = yield* Fiber.join(repeated)
         const first = yield* reconciled
         assert.strictEqual(first.code, 1, first.written)
@@ -109,7 +112,7 @@ layer(Layer.empty, { excludeTestServices: true })("A restore to a moment, while 
         assert.lengthOf(sentBy(bank), keys.length)
 
         // 3. Release.
-        yield* operated("PATCH", "/installation", { payouts_paused: false, charges_paused: false })
+        yield* Effect.forEach(requestsOf(10), ([method, path, body]) => operated(method, path, body))
         const sql = yield* SqlClient
         for (const { id } of payouts) {
           yield* eventually(
@@ -134,6 +137,18 @@ layer(Layer.empty, { excludeTestServices: true })("A restore to a moment, while 
     }).pipe(Effect.scoped)
   )
 })
+
+/** The steps of the document, by their number. */
+const steps = readFileSync(join(import.meta.dirname, "../../../../docs/operations/backup-restore.md"), "utf8").split(
+  /^\d+\. /m
+)
+
+/** The requests of a step, as it has them: the method, the path below `/operator/v1` and the body. */
+const requestsOf = (step: number): ReadonlyArray<readonly [string, string, unknown]> => {
+  const found = [...steps[step]!.matchAll(/`([A-Z]+) \/operator\/v1(\S+)`\s+`(\{[^`]+\})`/g)]
+  assert.isNotEmpty(found)
+  return found.map(([, method, path, body]) => [method!, path!, JSON.parse(body!)])
+}
 
 const sentBy = (bank: PspDouble) =>
   bank.provider.payouts.list({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }, () => true, { page: 0, size: 100 }).items

@@ -123,6 +123,7 @@ const withPersonalData: ReadonlySet<ApprovalAction> = new Set([
   "payout.settle",
   "connection.create",
   "account.update",
+  "key.update",
   "operator.create"
 ])
 

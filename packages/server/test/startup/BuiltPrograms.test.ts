@@ -45,7 +45,13 @@ const builtByDockerfile = Effect.gen(function* () {
 layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => {
   it.effect("are made by the Dockerfile, of the files that it copies", () =>
     Effect.gen(function* () {
-      assert.includeMembers(yield* builtByDockerfile, ["index.html", "main.js", "migrate.js", "maintain.js"])
+      assert.includeMembers(yield* builtByDockerfile, [
+        "index.html",
+        "main.js",
+        "migrate.js",
+        "maintain.js",
+        "secrets.js"
+      ])
     })
   )
 

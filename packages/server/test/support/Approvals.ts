@@ -82,6 +82,17 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       done: counted("SELECT count(*) FROM api_keys WHERE name = $1", name)
     }
   }),
+  "key.update": Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const { keyId } = yield* makeCaller()
+    yield* operated("PATCH", `/keys/${keyId}`, { limits: { payouts_per_day: 2, recipients: ["ana@example.com"] } })
+    return {
+      method: "PATCH",
+      path: `/keys/${keyId}`,
+      body: { limits: { payouts_per_day: 3, recipients: ["ana@example.com", "bia@example.com"] } },
+      done: counted("SELECT count(*) FROM limits WHERE owner_id = $1::uuid AND payouts_per_day = 3", keyId)
+    }
+  }),
   "connection.create": Effect.gen(function* () {
     const name = newKey()
     return {

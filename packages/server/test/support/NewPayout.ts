@@ -10,6 +10,7 @@ export const termsOfPayout = (changes: Partial<PayoutTerms> = {}): PayoutTerms =
   feeFixedCents: 100,
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
+  isLimited: false,
   availableCents: 10_000,
   generation: "generation-1",
   route: "open",

@@ -17,12 +17,16 @@ import {
   MethodNotSupported,
   NotFound,
   PayoutNotFound,
+  RateLimited,
   ServiceUnavailable,
   ValidationError,
   WebhookNotFound
 } from "@pix-payments/api/WireErrors"
+import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
+import type { AccountRestrictedError, LimitExceededError } from "../../base/Errors.ts"
+import { type Answer, errorAnswer } from "./Answer.ts"
 
 /** Translates a request that its schema refuses. `codes` are the codes that the schema can raise. */
 export const refusedAs =
@@ -51,8 +55,29 @@ export const rejected = ({ chargeId, reason }: { readonly chargeId: string; read
   new AcquirerRejected(reason === "" ? { charge_id: chargeId } : { charge_id: chargeId, message: reason })
 
 export const accountInactive = () => new AccountInactive({})
-export const accountRestricted = () => new AccountRestricted({})
-export const insufficientBalance = () => new InsufficientBalance({})
+export const accountRestricted = ({ reason }: AccountRestrictedError) =>
+  new AccountRestricted(
+    reason === "recipient" ? { message: "The recipient is not one of those that the limits allow." } : {}
+  )
+
+/** 429 with the seconds after which the request may be repeated. */
+export const rateLimited = (retryAfterSeconds: number): Effect.Effect<Answer<never>> =>
+  Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(retryAfterSeconds) }) as Answer<never>)
+
+export const limitExceeded = ({ retryAfterSeconds }: LimitExceededError) => rateLimited(retryAfterSeconds)
+/** `available` is for those who may read the balance. */
+export const insufficientBalance = ({
+  available,
+  needed
+}: {
+  readonly needed: number
+  readonly available?: number
+}) => {
+  const has = available === undefined ? "" : `, ${available} are available`
+  return new InsufficientBalance({
+    message: `${errorCodes.INSUFFICIENT_BALANCE.message} ${needed} cents are needed${has}.`
+  })
+}
 export const payoutNotFound = () => new PayoutNotFound({})
 export const webhookNotFound = () => new WebhookNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})

@@ -11,13 +11,7 @@
  * Rules: KEY-1 to KEY-7. Why: docs/decisions/0009-confirmed-cache.md.
  */
 import { RequiredScopes } from "@pix-payments/api/Security"
-import {
-  InsufficientScope,
-  PayloadTooLarge,
-  RateLimited,
-  ServiceUnavailable,
-  Unauthorized
-} from "@pix-payments/api/WireErrors"
+import { InsufficientScope, PayloadTooLarge, ServiceUnavailable, Unauthorized } from "@pix-payments/api/WireErrors"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -26,10 +20,11 @@ import type { ApiKeys } from "../../accounts/ApiKeys.ts"
 import { type Cached, type Caller, type Confirmed, isStaleCaller } from "../../accounts/Caller.ts"
 import { closedReason, type OutwardGate } from "../../base/Outward.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { type Answer, errorAnswer, type WireError } from "../pipeline/Answer.ts"
+import type { Answer, WireError } from "../pipeline/Answer.ts"
 import type { Admit, Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
 import { headerOf } from "../pipeline/HttpServer.ts"
-import type { KeyRateLimit } from "./KeyRateLimit.ts"
+import { rateLimited } from "../pipeline/WireTranslation.ts"
+import type { Counted, KeyRateLimit } from "./KeyRateLimit.ts"
 
 export interface KeyCredentials {
   readonly key: string | undefined
@@ -94,35 +89,30 @@ const protect = (
     request: Request,
     key: string,
     admit: Admit,
-    take: KeyRateLimit["Service"]["take"]
+    counted: Counted
   ): Effect.Effect<Answer, WireError | Unavailable> =>
     Effect.flatMap(keys.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
       const isAdmitted = identified(request, caller, admit)
       if (caller === undefined) return Effect.fail(new Unauthorized({}))
       if (!isAdmitted) return Effect.fail(new ServiceUnavailable({}))
       if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-      return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
-        if (waitSeconds > 0) {
-          return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
-        }
-        return Effect.flatMap(decodeFor(request, caller), (query) => run(request, query, caller))
-      })
+      const waitSeconds = limit.take(caller, counted)
+      if (waitSeconds > 0) return rateLimited(waitSeconds)
+      return Effect.flatMap(decodeFor(request, caller), (query) => run(request, query, caller))
     })
 
   return (request, admit) => {
     const { cached, key } = request.credentials
     if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
     if (cached === undefined || runCached === undefined || (takesBody && request.body === undefined)) {
-      return withLookup(request, key, admit, limit.take)
+      return withLookup(request, key, admit, new Map())
     }
     const query = decodeFor(request, cached)
-    if (Exit.isFailure(query)) return withLookup(request, key, admit, limit.take)
-    return Effect.flatMap(limit.take(cached.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
-      // The rate limit has counted the request already.
-      const again = () => withLookup(request, key, admit, () => Effect.succeed(waitSeconds))
-      if (waitSeconds > 0) return again()
-      if (!identified(request, cached, admit)) return Effect.fail(new ServiceUnavailable({}))
-      return Effect.catchIf(runCached(request, query.value, cached), isStaleCaller, again)
-    })
+    if (Exit.isFailure(query)) return withLookup(request, key, admit, new Map())
+    const counted: Counted = new Map()
+    const again = () => withLookup(request, key, admit, counted)
+    if (limit.take(cached, counted) > 0) return again()
+    if (!identified(request, cached, admit)) return Effect.fail(new ServiceUnavailable({}))
+    return Effect.catchIf(runCached(request, query.value, cached), isStaleCaller, again)
   }
 }

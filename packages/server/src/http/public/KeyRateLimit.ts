@@ -1,59 +1,81 @@
 /**
- * The request limit of a key, `RATE_LIMIT_PER_MINUTE`: off by default, counted in each process.
+ * The requests of a minute: of a key (`RATE_LIMIT_PER_MINUTE`, and its own limit), and of all keys of an account. Each process
+ * counts by itself. Nothing is counted where there is no limit.
  *
  * Windows use the monotonic clock, so that a correction of the wall clock refuses no request.
  *
- * Rules: ERR-10.
+ * Rules: ERR-10, OPR-332.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as RateLimiter from "effect/persistence/RateLimiter"
+import type { Caller } from "../../accounts/Caller.ts"
 import { Settings } from "../../base/Settings.ts"
+
+/** A request as it was counted. */
+export type Counted = Map<string, Window>
+
+interface Window {
+  readonly endsAtMs: number
+  requests: number
+}
+
+type Limited = Pick<Caller, "keyId" | "requestsPerMinute"> & { readonly account: Pick<Caller["account"], "id"> }
 
 export class KeyRateLimit extends Context.Service<
   KeyRateLimit,
   {
-    /** Counts a request. Returns the seconds to wait where it exceeds the limit, else 0. */
-    readonly take: (keyId: string) => Effect.Effect<number>
+    /**
+     * Counts a request, once for each of its limits. Returns the seconds to wait where it exceeds one, else 0. A request that is
+     * decided again, by another state of its caller, has the same `counted`.
+     */
+    readonly take: (caller: Limited, counted: Counted) => number
   }
 >()("@pix-payments/server/KeyRateLimit") {
   static readonly layer = Layer.effect(
     KeyRateLimit,
     Effect.gen(function* () {
       const { rateLimitPerMinute } = yield* Settings
-      if (Option.isNone(rateLimitPerMinute)) return KeyRateLimit.of({ take: () => Effect.succeed(0) })
-      const limiter = yield* RateLimiter.make
-      const limit = rateLimitPerMinute.value
-      const clock = monotonic(yield* Clock.Clock)
+      const ofEachKey = Option.getOrElse(rateLimitPerMinute, () => Infinity)
+      const clock = yield* Clock.Clock
+      const windows = new Map<string, Window>()
+
+      const count = (id: string, nowMs: number): Window => {
+        let window = windows.get(id)
+        if (window === undefined || window.endsAtMs <= nowMs) {
+          // The oldest window is the first one.
+          windows.delete(id)
+          windows.set(id, (window = { endsAtMs: nowMs + WINDOW_MS, requests: 0 }))
+          for (const [oldest, { endsAtMs }] of windows) {
+            if (endsAtMs > nowMs) break
+            windows.delete(oldest)
+          }
+        }
+        window.requests++
+        return window
+      }
+
       return KeyRateLimit.of({
-        take: (key) =>
-          limiter.consume({ key, limit, window: "1 minute", algorithm: "fixed-window", onExceeded: "fail" }).pipe(
-            Effect.as(0),
-            Effect.provideService(Clock.Clock, clock),
-            Effect.catch(({ reason }) =>
-              Effect.succeed(
-                reason._tag === "RateLimitExceeded" ? Math.max(1, Math.ceil(Duration.toSeconds(reason.retryAfter))) : 0
-              )
-            )
-          )
+        take: ({ account, keyId, requestsPerMinute: { ofAccount, ofKey } }, counted) => {
+          const limits = [
+            [keyId, Math.min(ofEachKey, ofKey ?? Infinity)],
+            [account.id, ofAccount ?? Infinity]
+          ] as const
+          let waitMs = 0
+          for (const [id, limit] of limits) {
+            if (limit === Infinity) continue
+            const nowMs = Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+            const window = counted.get(id) ?? count(id, nowMs)
+            counted.set(id, window)
+            if (window.requests > limit) waitMs = Math.max(waitMs, window.endsAtMs - nowMs)
+          }
+          return Math.ceil(waitMs / 1000)
+        }
       })
     })
-  ).pipe(Layer.provide(RateLimiter.layerStoreMemory))
+  )
 }
 
-const monotonic = (clock: Clock.Clock): Clock.Clock => {
-  const millis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  return {
-    currentTimeMillisUnsafe: millis,
-    currentTimeMillis: Effect.sync(millis),
-    currentTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-    currentTimeNanos: clock.monotonicTimeNanos,
-    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: clock.monotonicTimeNanos,
-    sleep: (duration) => clock.sleep(duration)
-  }
-}
+const WINDOW_MS = 60_000

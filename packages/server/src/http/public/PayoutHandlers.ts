@@ -12,6 +12,7 @@ import {
   accountInactive,
   accountRestricted,
   insufficientBalance,
+  limitExceeded,
   payoutNotFound,
   refusedAs,
   unknownCursor
@@ -30,7 +31,9 @@ export const payoutHandlers = Effect.gen(function* () {
             RequestRefused: refusedCreation,
             AccountInactiveError: accountInactive,
             AccountRestrictedError: accountRestricted,
-            InsufficientBalanceError: insufficientBalance
+            LimitExceededError: limitExceeded,
+            InsufficientBalanceError: ({ available, needed }) =>
+              insufficientBalance(caller.scopes.includes("balance:read") ? { needed, available } : { needed })
           })
         )
     },

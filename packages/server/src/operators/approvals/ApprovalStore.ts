@@ -236,6 +236,7 @@ const idsIn = (
 const names = `(SELECT coalesce(json_object_agg(n.id, n.name), '{}') FROM (
     SELECT id, name FROM accounts WHERE id = ANY (ARRAY[a.account_id, a.resource_id] || ${idsIn("account_ids")})
     UNION ALL SELECT id, name FROM applications WHERE id = a.resource_id
+    UNION ALL SELECT id, name FROM api_keys WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM operators WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM acquirer_connections
       WHERE id = ANY (ARRAY[a.resource_id] || ${idsIn("connection_id")})) n)`

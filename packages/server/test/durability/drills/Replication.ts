@@ -81,7 +81,7 @@ export const replicated = Effect.fnUntraced(function* (folder: string) {
   }
 })
 
-/** docs/operations.md, "Failover": fence, promote, name the standbys that are left, move the address. */
+/** docs/operations/failover.md: fence, promote, name the standbys that are left, move the address. */
 export const failOver = Effect.fnUntraced(function* (
   address: Address,
   { from, to }: { readonly from: Server; readonly to: Server }

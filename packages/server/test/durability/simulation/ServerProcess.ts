@@ -189,7 +189,7 @@ const wholeService = ({ acquirer, machine, receivers, retryDelaysMs, server }: E
 /** The routes as the public listener has them, without sockets. */
 const makeRoutes = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const guard = KeyGuard.make(keys, KeyRateLimit.of({ take: () => Effect.succeed(0) }), yield* Outward)
+  const guard = KeyGuard.make(keys, KeyRateLimit.of({ take: () => 0 }), yield* Outward)
   const table = makeTable(yield* routesBehind(guard))
   return Routes.of({
     answer: ({ body, idempotencyKey, key, method, path }) => {

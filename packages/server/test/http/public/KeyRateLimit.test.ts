@@ -13,7 +13,7 @@ describe("RATE_LIMIT_PER_MINUTE", () => {
       const { clock, pass, step } = steppingClock()
       const context = yield* Layer.build(limitOf(2)).pipe(Effect.provideService(Clock.Clock, clock))
       const take = Effect.provideService(
-        KeyRateLimit.use((limit) => limit.take("key")),
+        KeyRateLimit.use((limit) => Effect.sync(() => limit.take(caller, new Map()))),
         Clock.Clock,
         clock
       ).pipe(Effect.provide(context))
@@ -28,6 +28,8 @@ describe("RATE_LIMIT_PER_MINUTE", () => {
     }).pipe(Effect.scoped)
   )
 })
+
+const caller = { keyId: "key", requestsPerMinute: { ofKey: null, ofAccount: null }, account: { id: "account" } }
 
 const limitOf = (perMinute: number) =>
   KeyRateLimit.layer.pipe(

@@ -7,10 +7,11 @@ import {
   decodeCreateApplication,
   decodeUpdateApplication
 } from "@pix-payments/api/operator/Applications"
-import { type ApiKey, decodeCreateApiKey } from "@pix-payments/api/operator/Keys"
+import { type ApiKey, decodeCreateApiKey, decodeUpdateApiKey } from "@pix-payments/api/operator/Keys"
 import { Forbidden } from "@pix-payments/api/WireErrors"
 import { documentType } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
+import { loosenedLimits, noLimits, withChanges } from "@pix-payments/domain/Limits"
 import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -64,7 +65,7 @@ export const accountHandlers = Effect.gen(function* () {
         const id = yield* knownId(params)
         const before = toOperatorAccount(yield* accounts.get(id))
         const changes = yield* decodeBody(body, decodeUpdateAccount)
-        const { approval_limit, connection_id, ...others } = changes
+        const { approval_limit, connection_id, limits, ...others } = changes
         if (typeof connection_id === "string") {
           yield* Effect.catchTag(connections.get(connection_id), "NotFoundError", () =>
             Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["connection_id"] }))
@@ -73,7 +74,8 @@ export const accountHandlers = Effect.gen(function* () {
         const settings = {
           ...withoutNulls(others),
           ...(connection_id !== undefined && { connection_id }),
-          ...(approval_limit !== undefined && { approval_limit })
+          ...(approval_limit !== undefined && { approval_limit }),
+          ...(limits !== undefined && { limits })
         }
         return yield* run(
           Effect.map(accounts.get(id), (row) => updateOf(toOperatorAccount(row), settings)),
@@ -93,11 +95,14 @@ const approvedChanges = (
   before: OperatorAccount,
   after: Partial<AccountSettings>
 ): ReadonlyArray<keyof OperatorAccount> =>
-  (["connection_id", "approval_limit", "auto_payout_enabled", "payout_duplicate_window"] as const).filter((name) => {
-    if (after[name] === undefined || after[name] === before[name]) return false
-    if (name === "auto_payout_enabled") return after[name] === true && before.approval_limit !== null
-    return name !== "payout_duplicate_window" || Number(after[name]) < before[name]
-  })
+  (["connection_id", "approval_limit", "auto_payout_enabled", "payout_duplicate_window", "limits"] as const).filter(
+    (name) => {
+      if (after[name] === undefined || after[name] === before[name]) return false
+      if (name === "limits") return loosenedLimits(before.limits, withChanges(before.limits, after.limits!)).length > 0
+      if (name === "auto_payout_enabled") return after[name] === true && before.approval_limit !== null
+      return name !== "payout_duplicate_window" || Number(after[name]) < before[name]
+    }
+  )
 
 const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): ApprovalRequest | undefined => {
   if (approvedChanges(before, settings).length === 0) return undefined
@@ -106,7 +111,7 @@ const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): 
     resourceId: before.id,
     accountId: before.id,
     concerns: null,
-    request: { ...settings },
+    request: { ...settings, ...(settings.limits && { limits: withChanges(before.limits, settings.limits) }) },
     before: Object.fromEntries(Object.keys(settings).map((name) => [name, before[name as keyof OperatorAccount]]))
   }
 }
@@ -194,6 +199,26 @@ export const keyHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         return answer(200, toApiKey(yield* keys.get(yield* knownId(params))))
       }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    update: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const { limits: changes } = yield* decodeBody(body, decodeUpdateApiKey)
+        const { limits: before } = toApiKey(yield* keys.get(id))
+        return yield* run(
+          Effect.gen(function* () {
+            const now = toApiKey(yield* keys.get(id))
+            const limits = withChanges(now.limits, changes)
+            if (loosenedLimits(now.limits, limits).length === 0) return undefined
+            const { account_id: accountId } = yield* accounts.getApplication(now.application_id)
+            const asked = { action: "key.update", resourceId: id, accountId, concerns: null } as const
+            return { ...asked, request: { limits }, before: { limits: now.limits } }
+          }),
+          keys
+            .limit(id, changes)
+            .pipe(audit.recordWith("keys.update", { before: { limits: before }, after: { limits: changes } })),
+          (row) => answer(200, toApiKey(row))
+        )
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     revoke: ({ params }) =>
       Effect.gen(function* () {
         return answer(200, toApiKey(yield* keys.revoke(yield* knownId(params)).pipe(audit.recordWith("keys.revoke"))))
@@ -215,6 +240,7 @@ export const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   charges_paused: row.charges_paused,
   connection_id: row.connection_id,
   approval_limit: row.approval_limit === null ? null : Number(row.approval_limit),
+  limits: row.limits ?? noLimits,
   balance: {
     object: "balance",
     currency: "BRL",
@@ -233,13 +259,14 @@ const toApplication = (row: ApplicationRow): Application => ({
   created_at: row.created_at.toISOString()
 })
 
-const toApiKey = (row: ApiKeyRow): ApiKey => ({
+export const toApiKey = (row: ApiKeyRow): ApiKey => ({
   id: row.id,
   object: "api_key",
   application_id: row.application_id,
   name: row.name,
   prefix: row.prefix,
   scopes: row.scopes,
+  limits: row.limits ?? noLimits,
   expires_at: row.expires_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
   last_used_at: row.last_used_at?.toISOString() ?? null,

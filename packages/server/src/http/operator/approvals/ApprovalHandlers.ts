@@ -26,6 +26,7 @@ import {
   accountRestricted,
   insufficientBalance,
   invalidState,
+  limitExceeded,
   notFound,
   refusedAs,
   unknownCursor
@@ -125,6 +126,7 @@ export const approvalActionHandlers = Effect.gen(function* () {
           InvalidStateError: invalidState,
           AccountInactiveError: accountInactive,
           AccountRestrictedError: accountRestricted,
+          LimitExceededError: limitExceeded,
           InsufficientBalanceError: insufficientBalance
         })
       ),

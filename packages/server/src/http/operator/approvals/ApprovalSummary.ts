@@ -51,6 +51,7 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "payout.release": "payout",
   "payout.create": "account",
   "key.create": "application",
+  "key.update": "api_key",
   "connection.create": "connection",
   "connection.update": "connection",
   "connection.register_webhook": "connection",
@@ -107,8 +108,12 @@ const ofPayout: ReadonlySet<string> = new Set([
 
 const changesOf = ({ action, before, names, payout, request }: ApprovalRow): ApprovalSummary["changes"] => {
   const asked = action === "payout.release" ? { description: payout?.description ?? null } : request
-  return Object.entries(asked).flatMap(([field, value]) => {
-    const was = before?.[field] ?? null
+  const { limits, ...others } = asked
+  // Each limit is a field of its own.
+  const all = { ...others, ...Object(limits) } as Fields
+  const previous = { ...before, ...Object(before?.["limits"]) } as Fields
+  return Object.entries(all).flatMap(([field, value]) => {
+    const was = previous[field] ?? null
     const isKnown = payout !== null && (ofPayout.has(field) || value === null)
     if (isKnown || isDeepStrictEqual(was, value)) return []
     return [{ field: legible(field), before: named(legibleIn(was), names), after: named(legibleIn(value), names) }]

@@ -9,20 +9,24 @@
  */
 import { decodeCreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
 import { CurrentOperator } from "@pix-payments/api/Security"
+import type { LimitChanges } from "@pix-payments/domain/Limits"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Accounts } from "../../../accounts/Accounts.ts"
+import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
 import { type ApprovalRow, changedFields, type Fields } from "../../../operators/approvals/ApprovalStore.ts"
 import type { PreparedChanges, PreparedConnection } from "../../../providers/connections/Connections.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import {
   type AccountInactiveError,
+  type AccountRestrictedError,
   type InsufficientBalanceError,
   InvalidStateError,
+  type LimitExceededError,
   type NotFoundError,
   type RequestRefused
 } from "../../../base/Errors.ts"
@@ -31,14 +35,14 @@ import { Installation, type InstallationChanges } from "../../../operators/Insta
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
 import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { HandSettlements, type SettledKind } from "../../../payments/exceptions/HandSettlements.ts"
-import { type AccountRestrictedError, NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
+import { NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { operationOf, settlementFrom } from "../payments/SettlementHandlers.ts"
-import { toOperatorAccount } from "../administration/AccountHandlers.ts"
+import { toApiKey, toOperatorAccount } from "../administration/AccountHandlers.ts"
 
 const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
 
@@ -55,6 +59,7 @@ type Failure =
   | InvalidStateError
   | AccountInactiveError
   | AccountRestrictedError
+  | LimitExceededError
   | InsufficientBalanceError
   | SqlError
   | Unavailable
@@ -67,6 +72,7 @@ export const approvedActions = Effect.gen(function* () {
   const payouts = yield* Payouts
   const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
+  const keys = yield* ApiKeys
   const operators = yield* Operators
   const connections = yield* ConnectionStore
   const installation = yield* Installation
@@ -76,7 +82,7 @@ export const approvedActions = Effect.gen(function* () {
   const audit = yield* AuditLog
 
   /** Locks the row of the request until the transaction ends. */
-  const lock = (table: "accounts" | "operators" | "acquirer_connections", id: string) =>
+  const lock = (table: "accounts" | "api_keys" | "operators" | "acquirer_connections", id: string) =>
     sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
 
   /** Fails where a value that the request replaces is not what the requester saw. */
@@ -110,6 +116,13 @@ export const approvedActions = Effect.gen(function* () {
     yield* lock("accounts", id)
     yield* unchanged(row, { ...toOperatorAccount(yield* accounts.get(id)) })
     return yield* accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
+  })
+
+  const updateKey = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("api_keys", id)
+    yield* unchanged(row, { ...toApiKey(yield* keys.get(id)) })
+    const { limits } = row.request as { readonly limits: LimitChanges }
+    return yield* keys.limit(id, limits).pipe(audit.recordWith("keys.update", changeOf(row)))
   })
 
   const updateOperator = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
@@ -183,6 +196,8 @@ export const approvedActions = Effect.gen(function* () {
         return createPayout(row, id)
       case "account.update":
         return updateAccount(row, id)
+      case "key.update":
+        return updateKey(row, id)
       case "operator.create":
         return operators
           .create(row.request as unknown as Parameters<Operators["Service"]["create"]>[0])

@@ -1,6 +1,7 @@
 /** The statements of `NewPayoutStore`. */
 import { connectionOfAccount, defaultConnectionId } from "../../../accounts/AccountConnection.ts"
 import { type Caller, claimed, claimOf, isProven, type Proof, PROOF } from "../../../accounts/Caller.ts"
+import { limitsPayouts } from "../../../accounts/StoredLimits.ts"
 import type { LockMode } from "../../../database/statements/LockMode.ts"
 import { bigint, nullable, text, uuid } from "../../../database/statements/Column.ts"
 import { CHANGED, rows, statement, uuids } from "../../../database/statements/Statement.ts"
@@ -22,7 +23,7 @@ export const readTerms = statement(
   { accounts: uuids },
   ({ accounts }) => `
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-    a.payout_duplicate_window, a.connection_id, ${defaultConnectionId} AS default_connection_id,
+    a.payout_duplicate_window, EXISTS (SELECT FROM limits s WHERE s.owner_id = a.id AND ${limitsPayouts("s")}) AS is_limited, a.connection_id, ${defaultConnectionId} AS default_connection_id,
     (SELECT c.pays_out FROM acquirer_connections c WHERE c.id = ${connectionOfAccount}) AS pays_out, l.balance AS available, ${PROOF}
   FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
   WHERE a.id = ANY (${accounts})`

@@ -7,6 +7,7 @@
  *   and callers are those at the statement's start.
  * - What that statement leaves out is decided again, with the balances locked before they are read. So nothing is refused,
  *   and no key is replayed, on cached data. A payout that is decided again may be overtaken by one of the same moment.
+ * - A payout that a limit concerns is decided with the balances locked, and counted in the commit that stores it.
  * - A payout, its outbox row and its ledger transfers are one commit.
  *
  * Measured: see bench/RESULTS.md ("create payout"). On a hot account the row lock is held once for a batch instead of once
@@ -33,6 +34,7 @@ import { payoutTable, type StoredPayout } from "../PayoutTable.ts"
 import { knownKeys, recentDuplicates, termsOfAccounts } from "./CreationFacts.ts"
 import { findKnown, insertPayouts } from "./NewPayoutStatements.ts"
 import { creationOf, decidePayouts, type Decision, type PayoutRequest } from "./PayoutCreation.ts"
+import { payoutLimits, storeUse } from "./PayoutLimits.ts"
 import { makeTermsCache } from "./TermsCache.ts"
 
 export class NewPayoutStore extends Context.Service<
@@ -127,13 +129,13 @@ const decideCached = Effect.fnUntraced(function* (
 ) {
   const missing = cache.outdated(requests)
   if (missing.length > 0) cache.keep((yield* termsOfAccounts(sql, acquirer, missing)).accounts)
-  // With a duplicate guard, a payout has to see those of other processes.
-  const unguarded = requests.filter(({ requested }) => !cache.isGuarded(requested.accountId))
+  const unguarded = requests.filter((request) => !cache.isGuarded(request))
   const { availableCents, granted } = decidePayouts(unguarded, {
     isCurrent: cache.isOfCaller,
     accounts: cache.accounts,
     known: new Map(),
-    duplicates: new Map()
+    duplicates: new Map(),
+    limits: new Map()
   })
   cache.spend(availableCents)
   const written =
@@ -174,11 +176,12 @@ const decideLocked = (
       if (requests.length === 0) return asked.map((): typeof LOCKED => LOCKED)
       const { accounts, proof } = yield* termsOfAccounts(sql, acquirer, accountIdsOf(requests))
       cache.keep(accounts)
-      const { availableCents, decisions, granted } = decidePayouts(requests, {
+      const { availableCents, decisions, granted, limits } = decidePayouts(requests, {
         isCurrent: ({ caller }) => caller === undefined || isCurrent(caller, proof),
         accounts,
         known: yield* knownKeys(sql, requests),
-        duplicates: yield* recentDuplicates(sql, requests, accounts)
+        duplicates: yield* recentDuplicates(sql, requests, accounts),
+        limits: yield* payoutLimits(sql, requests, accounts)
       })
       cache.spend(availableCents)
       if (granted.length > 0) {
@@ -194,6 +197,7 @@ const decideLocked = (
         if (written.filter(isChanged).length !== granted.length) {
           return yield* Effect.die(new Error("payouts are not stored as they were decided under the lock"))
         }
+        yield* storeUse(sql, limits)
         yield* signalAfterCommit(written)
       }
       const decided = new Map(requests.map((request, index) => [request, decisions[index]!]))
@@ -218,7 +222,8 @@ const preview = Effect.fnUntraced(function* (
     isCurrent: () => true,
     accounts: guarded,
     known: yield* knownKeys(sql, [request]),
-    duplicates: yield* recentDuplicates(sql, [request], guarded)
+    duplicates: yield* recentDuplicates(sql, [request], guarded),
+    limits: yield* payoutLimits(sql, [request], guarded)
   })
   return decisions[0]!
 })

@@ -9,12 +9,17 @@ import type { CreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
 import { type CreatePayout, decodeCreatePayout } from "@pix-payments/domain/Payout"
 import { parsePixKey } from "@pix-payments/domain/PixKey"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { type Caller, refused, staleCaller } from "../../../accounts/Caller.ts"
-import { AccountInactiveError, InsufficientBalanceError, RequestRefused } from "../../../base/Errors.ts"
+import {
+  AccountInactiveError,
+  AccountRestrictedError,
+  InsufficientBalanceError,
+  LimitExceededError,
+  RequestRefused
+} from "../../../base/Errors.ts"
 import { Ids } from "../../../base/Ids.ts"
 import { PublicAddress } from "../../../base/network/PublicAddress.ts"
 import { Secrets } from "../../../base/Secrets.ts"
@@ -23,8 +28,6 @@ import { type ApprovalRequired, Authority } from "../../../operators/approvals/A
 import type { StoredPayout } from "../PayoutTable.ts"
 import { NewPayoutStore } from "./NewPayoutStore.ts"
 import { type Decision, type RequestedPayout, scopeOf } from "./PayoutCreation.ts"
-
-export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
 
 export interface CreatedPayout {
   readonly payout: StoredPayout
@@ -36,6 +39,7 @@ type CreationError =
   | RequestRefused
   | AccountInactiveError
   | AccountRestrictedError
+  | LimitExceededError
   | InsufficientBalanceError
   | Unavailable
 
@@ -157,7 +161,7 @@ const answerOf = (
   decision: Decision
 ): Effect.Effect<
   CreatedPayout,
-  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | Unavailable
+  AccountInactiveError | AccountRestrictedError | LimitExceededError | InsufficientBalanceError | Unavailable
 > => {
   switch (decision._tag) {
     case "Created":
@@ -169,9 +173,13 @@ const answerOf = (
     case "AccountInactive":
       return Effect.fail(new AccountInactiveError())
     case "AccountRestricted":
-      return Effect.fail(new AccountRestrictedError())
+      return Effect.fail(new AccountRestrictedError({ reason: "onboarding" }))
+    case "RecipientRestricted":
+      return Effect.fail(new AccountRestrictedError({ reason: "recipient" }))
+    case "LimitExceeded":
+      return Effect.fail(new LimitExceededError({ retryAfterSeconds: decision.retryAfterSeconds }))
     case "InsufficientBalance":
-      return Effect.fail(new InsufficientBalanceError())
+      return Effect.fail(new InsufficientBalanceError({ needed: decision.needed, available: decision.available }))
   }
 }
 

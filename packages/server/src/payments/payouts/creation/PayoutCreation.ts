@@ -5,7 +5,7 @@
  * - Amount and fee of a granted payout leave `available` with it.
  * - Payouts are decided in the order given, each with its own decision. What one is granted, the next cannot spend; one that
  *   is too large does not keep a smaller one behind it from being granted.
- * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md). An
+ * - Checks come in this order: caller, idempotency key, account, onboarding, limits, balance (PAY rules in docs/contract.md). An
  *   account without a connection is inactive; one whose connection sends no payouts is restricted (OPR-62).
  */
 import { payoutFee } from "@pix-payments/domain/Cents"
@@ -13,6 +13,7 @@ import { initialPayout } from "@pix-payments/domain/Payout"
 import type { Caller } from "../../../accounts/Caller.ts"
 import type { Ids } from "../../../base/Ids.ts"
 import { transfer } from "../../../ledger/Ledger.ts"
+import { countedIn, type LimitRefusal, ownersOf, type PayoutLimits, refusedByLimits } from "./PayoutLimits.ts"
 import type { PayoutChange } from "../PayoutDecision.ts"
 import { payoutEvents } from "../PayoutResource.ts"
 import { recipientKey, type StoredPayout } from "../PayoutTable.ts"
@@ -37,6 +38,8 @@ export interface PayoutTerms {
   readonly feeBasisPoints: number
   /** 0: no duplicate guard. */
   readonly duplicateWindowSeconds: number
+  /** Whether a limit of the account concerns payouts. */
+  readonly isLimited: boolean
   readonly availableCents: number
   /** The generation that they were read with (`accounts/Caller.ts`). */
   readonly generation: string
@@ -46,7 +49,9 @@ export interface PayoutTerms {
 
 export type Decision =
   | { readonly _tag: "Created" | "Replayed"; readonly payout: StoredPayout }
-  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "StaleCaller" }
+  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "StaleCaller" }
+  | { readonly _tag: "InsufficientBalance"; readonly needed: number; readonly available: number }
+  | LimitRefusal
 
 /** What the decisions depend on. */
 export interface Facts {
@@ -56,6 +61,8 @@ export interface Facts {
   readonly known: ReadonlyMap<string, StoredPayout>
   /** Ids of recent payouts by `intentOf`. */
   readonly duplicates: ReadonlyMap<string, string>
+  /** By the account or key that has them. */
+  readonly limits: ReadonlyMap<string, PayoutLimits>
 }
 
 /** A granted payout, and the actions of its events. */
@@ -72,11 +79,14 @@ export interface Decided {
   readonly granted: ReadonlyArray<Granted>
   /** What the accounts of granted payouts can spend after them. */
   readonly availableCents: ReadonlyMap<string, number>
+  /** The limits of granted payouts after them. */
+  readonly limits: ReadonlyMap<string, PayoutLimits>
 }
 
 export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Facts): Decided => {
   const granted: Array<Granted> = []
   const availableCents = new Map<string, number>()
+  const used = new Map<string, PayoutLimits>()
   const createdByKey = new Map<string, StoredPayout>()
   const createdByIntent = new Map<string, string>()
 
@@ -91,10 +101,16 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
       return { _tag: "AccountInactive" }
     if (terms.onboardingStatus !== "completed" || terms.route === "without-payouts")
       return { _tag: "AccountRestricted" }
+    const limits =
+      facts.limits.size === 0 ? [] : ownersOf(request).flatMap((id) => used.get(id) ?? facts.limits.get(id) ?? [])
+    const refusal = refusedByLimits(limits, recipientKey(requested).pix_key, requested.amount)
+    if (refusal !== undefined) return refusal
     const fee = payoutFee(requested.amount, { fixed: terms.feeFixedCents, basis_points: terms.feeBasisPoints })
     const available = availableCents.get(requested.accountId) ?? terms.availableCents
-    if (available < requested.amount + fee) return { _tag: "InsufficientBalance" }
-    availableCents.set(requested.accountId, available - requested.amount - fee)
+    const needed = requested.amount + fee
+    if (available < needed) return { _tag: "InsufficientBalance", needed, available }
+    availableCents.set(requested.accountId, available - needed)
+    for (const each of limits) used.set(each.ownerId, countedIn(each, requested.amount))
     const isGuarded = terms.duplicateWindowSeconds > 0
     const intent = isGuarded ? intentOf({ ...recipientKey(requested), ...requested }) : ""
     const duplicateOf = isGuarded ? (createdByIntent.get(intent) ?? facts.duplicates.get(intent) ?? null) : null
@@ -106,7 +122,7 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
     return { _tag: "Created", payout }
   }
 
-  return { decisions: requests.map(decide), granted, availableCents }
+  return { decisions: requests.map(decide), granted, availableCents, limits: used }
 }
 
 /** What is stored with a granted payout: its outbox entry and its ledger transfers. */
@@ -119,6 +135,7 @@ export const creationOf = ({ events, payout }: Granted, ids: Ids["Service"]): Pa
     credit: "payouts_in_transit",
     amount: payout.amount + payout.fee,
     resourceId: payout.id,
+    fee: payout.fee,
     reason: "payout.created"
   })
 })

@@ -15,6 +15,7 @@ export interface StoredTerms {
   readonly payout_fee_fixed: bigint
   readonly payout_fee_basis_points: number
   readonly payout_duplicate_window: number
+  readonly is_limited: boolean
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   /** Null where the account has no connection. */
@@ -30,6 +31,7 @@ export const termsOf = (row: StoredTerms, acquirer: SettingsShape["acquirer"]): 
   feeFixedCents: Number(row.payout_fee_fixed),
   feeBasisPoints: row.payout_fee_basis_points,
   duplicateWindowSeconds: row.payout_duplicate_window,
+  isLimited: row.is_limited,
   generation: row.generation,
   route: routeOf(row, acquirer),
   availableCents: Number(row.available)
@@ -56,7 +58,11 @@ export const makeTermsCache = () => {
         if (terms !== undefined && cents < terms.availableCents) accounts.set(id, { ...terms, availableCents: cents })
       }
     },
-    isGuarded: (accountId: string): boolean => (accounts.get(accountId)?.duplicateWindowSeconds ?? 0) > 0,
+    /** Whether a payout has to see those of other processes: for a duplicate guard, or a limit of its account or key. */
+    isGuarded: ({ caller, requested: { accountId } }: PayoutRequest): boolean => {
+      const terms = accounts.get(accountId)
+      return caller?.isPayoutLimited === true || terms?.isLimited === true || (terms?.duplicateWindowSeconds ?? 0) > 0
+    },
     /** Whether the caller and the terms of its account were cached together, so that one generation proves both. */
     isOfCaller: ({ caller, requested }: PayoutRequest): boolean =>
       caller?._tag !== "Cached" || caller.generation === accounts.get(requested.accountId)?.generation,

@@ -25,6 +25,7 @@ const facts = (changes: Partial<Facts> = {}): Facts => ({
   accounts: new Map([[ACCOUNT, terms()]]),
   known: new Map(),
   duplicates: new Map(),
+  limits: new Map(),
   ...changes
 })
 

@@ -11,6 +11,7 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   feeFixedCents: 0,
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
+  isLimited: false,
   availableCents: 1000,
   generation: "generation-1",
   route: "open",
@@ -36,8 +37,8 @@ describe("TermsCache", () => {
   it("an account with a duplicate guard is not read again: its payouts are decided under the lock", () => {
     const cache = makeTermsCache()
     cache.keep(new Map([["guarded", terms({ duplicateWindowSeconds: 60, availableCents: 0 })]]))
-    assert.isTrue(cache.isGuarded("guarded"))
-    assert.isFalse(cache.isGuarded("unknown"))
+    assert.isTrue(cache.isGuarded(request("guarded", 1)))
+    assert.isFalse(cache.isGuarded(request("unknown", 1)))
     assert.deepStrictEqual(cache.outdated([request("guarded", 1)]), [])
   })
 
