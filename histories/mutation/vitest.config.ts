@@ -3,7 +3,6 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    isolate: false,
     include: process.env["MUTATION_TESTS"]?.split(",") ?? [
       "packages/domain/test/*.test.ts",
       "packages/server/test/payments/**/*Decision.test.ts"

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
+  blockedAgain,
   blockedBeyond,
   contestedBy,
   inAccount,
@@ -91,5 +92,17 @@ describe("The money of a charge", () => {
     // Of 60 cents, 50 go back: only 10 can stay blocked for others, who contest 20.
     assert.deepStrictEqual(loss(50, 20), { blocked: 20, pending: 10, available: 20, released: 0 })
     assert.deepStrictEqual(loss(60, 90), { blocked: 30, pending: 10, available: 20, released: 0 })
+  })
+
+  it("DSP-7: as much is blocked again as MEDs contest, as far as the account has it", () => {
+    const funds = { pending: 10, available: 20, blocked: 30, inTransit: 7 }
+    const none = { blocked: 0, pending: 0, available: 0 }
+    assert.deepStrictEqual(blockedAgain(12, funds), { released: 18, blocked: none })
+    assert.deepStrictEqual(blockedAgain(30, funds), { released: 0, blocked: none })
+    assert.deepStrictEqual(blockedAgain(45, funds), { released: 0, blocked: { blocked: 0, pending: 10, available: 5 } })
+    assert.deepStrictEqual(blockedAgain(90, funds), {
+      released: 0,
+      blocked: { blocked: 0, pending: 10, available: 20 }
+    })
   })
 })
