@@ -4,8 +4,16 @@ import { type Conviction, type History, spanOf, textOf } from "./History.ts"
 /** A call that takes longer hangs; `ERR-9` promises an end. */
 const HANGING_MS = 60_000
 
-export const judgeAnswers = ({ calls }: History): ReadonlyArray<Conviction> => {
+export const judgeAnswers = ({ calls, setup }: History): ReadonlyArray<Conviction> => {
   const convictions: Array<Conviction> = []
+  if (setup.openAtEnd !== undefined) {
+    convictions.push({
+      rule: "CHG-4, PAY-6, DLV-2",
+      subject: "the end",
+      says: `no rest: ${setup.openAtEnd}`,
+      spans: []
+    })
+  }
   const knownAt = new Map<string, number>()
   for (const { account, answeredAt, body, op, status } of calls) {
     if (status !== 201 || (op !== "charge.create" && op !== "payout.create")) continue

@@ -129,15 +129,19 @@ const run = async (
   const lateAt = performance.now() + restSeconds * 1000
   const isLate = () => performance.now() > lateAt
   await Promise.all(callers.map((caller) => caller.finish(isLate)))
+  let open: string | undefined = "MEDs"
   while (!isLate()) {
     await acceptExceptions(about("operator"))
-    const open = await openWork(record, accounts, servers[0]!)
+    const still = await openWork(record, accounts, servers[0]!)
+    if (still !== open && still !== undefined) say(`waiting: ${still}`)
+    open = still
     if (open === undefined) break
-    if (open !== said) say(`waiting: ${(said = open)}`)
     await pause(1000)
   }
-  const restedAt = performance.now()
-  say(`at rest after ${Math.round((restedAt - endsAt) / 1000)} s${isLate() ? ": too late" : ""}`)
+  const restedAt = open === undefined ? performance.now() : undefined
+  say(
+    open === undefined ? `at rest after ${Math.round((performance.now() - endsAt) / 1000)} s` : `not at rest: ${open}`
+  )
   isRead = true
   await Promise.all(readers)
   for (const [index, account] of accounts.entries()) {
@@ -159,13 +163,12 @@ const run = async (
       })),
       endpoints,
       clocksShifted: shiftsClocks,
-      restedAt
+      restedAt,
+      ...(open !== undefined && { openAtEnd: open })
     },
     ...record
   }
 }
-
-let said = ""
 
 const environment = async (folder: string, bank: Bank, random: ReturnType<typeof randomOf>, shiftsClocks: boolean) => {
   const { authority } = bank.double
