@@ -17,7 +17,7 @@
 import { defineConfig } from "vitest/config"
 import type { Reporter } from "vitest/reporters"
 
-const durability = ["packages/server/test/durability/**/*.test.ts"]
+const durability = ["packages/server/test/durability/**/*.test.ts", "histories/test/Storm.test.ts"]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
 

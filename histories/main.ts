@@ -9,11 +9,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import type { History } from "./judge/History.ts"
+import { countsOf } from "./judge/Counts.ts"
 import { judge, type Judgement } from "./judge/Judge.ts"
 import { svgOfConviction, textOfConviction } from "./judge/TimeLine.ts"
 import { storm } from "./storm/Storm.ts"
 
 const root = join(import.meta.dirname, "..")
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130))
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 const { values } = parseArgs({
@@ -44,18 +46,6 @@ const report = (history: History, { convictions, operations, undecided }: Judgem
   })
   for (const conviction of convictions.slice(0, 5)) say(textOfConviction(conviction))
   say(`all in ${folder}`)
-}
-
-const countsOf = ({ calls, deliveries, facts }: History): string => {
-  const names = [
-    ...calls.map(({ op, status }) => `${op} ${status ?? "unanswered"}`),
-    ...facts.map(({ what }) => `bank ${what}`),
-    ...deliveries.map(({ answered }) => `delivery ${answered ?? "cut"}`)
-  ]
-  return [...Map.groupBy(names, (name) => name)]
-    .map(([name, { length }]) => `${length} ${name}`)
-    .toSorted((a, b) => (a.replace(/\d+ /, "") < b.replace(/\d+ /, "") ? -1 : 1))
-    .join(", ")
 }
 
 const judged = (history: History): boolean => {

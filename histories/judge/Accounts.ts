@@ -225,7 +225,13 @@ const paymentSteps = (
   }
   if (what === "med-opened") {
     const contested = seen.filter(({ status }) => status === "infraction" || status === "charged_back")
-    return [{ ...step(`MED ${subject} −${cents}`, at, firstOf(contested), -cents), isOptional }]
+    return [
+      {
+        ...step(`MED ${subject} −${cents}`, at, firstOf(contested), -cents),
+        needs: `charge ${subject} paid +${cents}`,
+        isOptional
+      }
+    ]
   }
   if (what === "med-won")
     return [

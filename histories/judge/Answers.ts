@@ -4,12 +4,20 @@ import { type Conviction, type History, spanOf, textOf } from "./History.ts"
 /** A call that takes longer hangs; `ERR-9` promises an end. */
 const HANGING_MS = 60_000
 
-export const judgeAnswers = ({ calls }: History): ReadonlyArray<Conviction> => {
+export const judgeAnswers = ({ calls, setup }: History): ReadonlyArray<Conviction> => {
   const convictions: Array<Conviction> = []
+  if (setup.openAtEnd !== undefined) {
+    convictions.push({
+      rule: "CHG-4, PAY-6, DLV-2",
+      subject: "the end",
+      says: `no rest: ${setup.openAtEnd}`,
+      spans: []
+    })
+  }
   const knownAt = new Map<string, number>()
-  for (const { answeredAt, body, op, status } of calls) {
+  for (const { account, answeredAt, body, op, status } of calls) {
     if (status !== 201 || (op !== "charge.create" && op !== "payout.create")) continue
-    const id = textOf(body, "id")
+    const id = `${account} ${textOf(body, "id")}`
     knownAt.set(id, Math.min(knownAt.get(id) ?? Infinity, answeredAt!))
   }
   for (const call of calls) {
@@ -20,7 +28,7 @@ export const judgeAnswers = ({ calls }: History): ReadonlyArray<Conviction> => {
       convict("ERR-9", `answered after ${Math.round((call.answeredAt - call.calledAt) / 1000)} s`)
     }
     const isRead = call.op === "charge.get" || call.op === "payout.get"
-    if (isRead && call.status === 404 && (knownAt.get(call.subject ?? "") ?? Infinity) < call.calledAt) {
+    if (isRead && call.status === 404 && (knownAt.get(`${call.account} ${call.subject}`) ?? Infinity) < call.calledAt) {
       convict(
         call.op === "charge.get" ? "CHG-19" : "PAY-19",
         `${call.subject} was answered 201 before, and is unknown now`

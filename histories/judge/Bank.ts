@@ -42,6 +42,8 @@ export const judgeBank = (history: History, sightings: Sightings): ReadonlyArray
     if (last.kind === "charge") {
       const credited = at(PAID)
       const fact = paid.get(id)
+      // The bank of these histories refuses no charge: a charge that failed was taken for refused after an unclear answer.
+      if (last.status === "failed") convict("CHG-4", `charge ${id}`, "failed, and the bank has refused none")
       if (credited !== undefined && (fact === undefined || fact.at > credited.to)) {
         convict(
           "CHG-7, CHG-9",

@@ -23,6 +23,8 @@ interface Setup {
   readonly clocksShifted: boolean
   /** Since when all was at rest, so that nothing may be open any more; undefined where it never came to rest. */
   readonly restedAt: number | undefined
+  /** What was still open when the time to come to rest was over. */
+  readonly openAtEnd?: string
 }
 
 export interface AccountSetup {

@@ -23,7 +23,7 @@ export const judge = (history: History): Judgement => {
   return {
     convictions: [
       ...judgeAnswers(history),
-      ...judgeKeys(history),
+      ...judgeKeys(history, sightings),
       ...judgeResources(history, sightings),
       ...accounts.convictions,
       ...judgeLists(history),

@@ -1,9 +1,12 @@
 /** Each idempotency key has one resource, whatever happened to its calls: IDEM-3 to IDEM-6, IDEM-9, CHG-3. */
-import { type Call, type Conviction, type Fields, type History, spanOf, textOf } from "./History.ts"
+import { feeOf } from "./Accounts.ts"
+import { type Call, type Conviction, type Fields, type History, numberOf, spanOf, textOf } from "./History.ts"
+import type { Sightings } from "./Sightings.ts"
 
-export const judgeKeys = ({ calls }: History): ReadonlyArray<Conviction> => {
+export const judgeKeys = ({ calls, setup }: History, sightings: Sightings): ReadonlyArray<Conviction> => {
   const convictions: Array<Conviction> = []
   const owners = new Map<string, string>()
+  const byReference = idsByReference(sightings)
   const creations = calls.filter(({ op }) => op === "charge.create" || op === "payout.create")
   for (const [name, attempts] of Map.groupBy(creations, ({ account, key, op }) => `${op} ${key} of ${account}`)) {
     const convict = (rule: string, says: string, culprits: ReadonlyArray<Call>) =>
@@ -13,6 +16,15 @@ export const judgeKeys = ({ calls }: History): ReadonlyArray<Conviction> => {
         says,
         spans: attempts.map((call) => spanOf(call, culprits.includes(call)))
       })
+    const seen = new Set(byReference.get(textOf(attempts[0]!.request, "reference")))
+    if (seen.size > 1)
+      convict("IDEM-4, IDEM-9", `${seen.size} resources were made with it: ${[...seen].join(", ")}`, attempts)
+    for (const call of attempts) {
+      const account = setup.accounts.find(({ id }) => id === call.account)
+      if (call.op !== "payout.create" || call.status !== 201 || account === undefined) continue
+      const fee = feeOf(account, numberOf(call.body, "amount"))
+      if (numberOf(call.body, "fee") !== fee) convict("PAY-9", `the fee is not ${fee}`, [call])
+    }
     const named = attempts.filter((call) => resourceOf(call) !== undefined)
     const ids = new Set(named.map((call) => textOf(resourceOf(call), "id")))
     if (ids.size > 1) convict("IDEM-4, IDEM-9", `the key has ${ids.size} resources: ${[...ids].join(", ")}`, named)
@@ -38,6 +50,16 @@ export const judgeKeys = ({ calls }: History): ReadonlyArray<Conviction> => {
     )
   }
   return convictions
+}
+
+/** Callers give each key's resource a reference of its own. */
+const idsByReference = (sightings: Sightings): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const found = new Map<string, Array<string>>()
+  for (const [id, [first]] of sightings) {
+    const reference = textOf(first?.fields, "reference")
+    if (reference !== "") found.set(reference, [...(found.get(reference) ?? []), id])
+  }
+  return found
 }
 
 /** The resource that an answer names: also the charge of a refusal by the acquirer. */

@@ -136,11 +136,16 @@ const childrenOf = (steps: ReadonlyArray<Placed>, node: Node, open: ReadonlyArra
     .filter((index) => steps[index]!.allows(available, pending))
     .map((index) => ({ ...taken(steps, node, index), choices: choices + 1 }))
   if (open.length < 3) return children
-  const all = open.reduce(
-    (before, index) => (steps[index]!.allows(before.available, before.pending) ? taken(steps, before, index) : before),
-    node
-  )
-  return [...children, { ...all, choices: choices + 1 }]
+  const allOf = (indexes: ReadonlyArray<number>) => ({
+    ...indexes.reduce(
+      (before, index) =>
+        steps[index]!.allows(before.available, before.pending) ? taken(steps, before, index) : before,
+      node
+    ),
+    choices: choices + 1
+  })
+  const certain = open.filter((index) => steps[index]!.isOptional !== true)
+  return [...children, allOf(open), ...(certain.length < open.length ? [allOf(certain)] : [])]
 }
 
 const isStill = ({ available, pending }: Step): boolean => available === 0 && pending === 0

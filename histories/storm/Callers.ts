@@ -16,13 +16,25 @@ export interface CallerOptions {
   readonly servers: ReadonlyArray<Server>
   readonly account: Account
   readonly name: string
+  /** What all callers have created. */
+  readonly everybody: Array<Owned>
+}
+
+export interface Owned {
+  readonly kind: "charge" | "payout"
+  readonly id: string
+  readonly account: string
 }
 
 type About = Pick<Call, "op"> & Partial<Pick<Call, "key" | "subject" | "request" | "walk">>
 
 export const makeCaller = (options: CallerOptions) => {
-  const { account, bank, name, random, record, servers } = options
-  const known: Array<{ readonly kind: "charge" | "payout"; readonly id: string }> = []
+  const { account, bank, everybody, name, random, record, servers } = options
+  const known: Array<Owned> = []
+  const knows = (kind: Owned["kind"], id: string) => {
+    known.push({ kind, id, account: account.id })
+    everybody.push({ kind, id, account: account.id })
+  }
   const paid: Array<PaidCharge & { endToEndId: string; isContested: boolean }> = []
   const contested: Array<{ readonly id: string; readonly decide: (outcome: "med-won" | "med-lost") => void }> = []
   const refunded = new Map<string, number>()
@@ -56,9 +68,8 @@ export const makeCaller = (options: CallerOptions) => {
     }
   }
 
-  const create = async () => {
+  const create = async (amount = random.between(500, 90_000), isCertain = false) => {
     const key = newKey("new")
-    const amount = random.between(500, 90_000)
     const request = {
       amount,
       reference: key,
@@ -67,16 +78,20 @@ export const makeCaller = (options: CallerOptions) => {
     const { body, status } = await settled({ op: "charge.create", key, request }, "POST", "/v1/charges")
     if (status !== 201) return
     const id = textOf(body, "id")
-    known.push({ kind: "charge", id })
+    knows("charge", id)
     if (random.chance(0.1)) await settled({ op: "charge.create", key, request }, "POST", "/v1/charges")
-    if (random.chance(0.25)) return
+    if (!isCertain && random.chance(0.25)) return
     const brCode = await brCodeOf(id)
     if (brCode === undefined) return
     const charge = { account: account.id, id, amount, brCode }
     const endToEndId = bank.pay(charge)
     if (endToEndId === undefined) return
     paid.push({ ...charge, endToEndId, isContested: false })
-    if (random.chance(0.05)) bank.pay(charge, "paid-again")
+    // Which of two payments pays the charge is the service's choice: a MED of one of them may be about the other.
+    if (!isCertain && random.chance(0.05)) {
+      paid.pop()
+      bank.pay(charge, "paid-again")
+    }
   }
 
   /** Waits until the charge can be paid. */
@@ -95,7 +110,7 @@ export const makeCaller = (options: CallerOptions) => {
   const payOut = async () => {
     const key = newKey("new")
     const request = {
-      amount: random.between(500, 120_000),
+      amount: random.chance(0.3) ? random.between(100_000, 500_000) : random.between(500, 120_000),
       reference: key,
       pix_key_type: "email",
       pix_key: payoutKey(account.id, random.between(0, 1e12))
@@ -103,7 +118,7 @@ export const makeCaller = (options: CallerOptions) => {
     const { body, status } = await settled({ op: "payout.create", key, request }, "POST", "/v1/payouts")
     if (status !== 201) return
     const id = textOf(body, "id")
-    known.push({ kind: "payout", id })
+    knows("payout", id)
     if (random.chance(0.15)) await settled({ op: "payout.create", key, request }, "POST", "/v1/payouts")
     if (account.isAutomatic) return
     const decision = random.chance(0.3) ? "cancel" : "approve"
@@ -143,7 +158,8 @@ export const makeCaller = (options: CallerOptions) => {
 
   const look = async () => {
     if (known.length === 0) return
-    const { id, kind } = random.oneOf(known.slice(-40))
+    // What belongs to others is unknown (API-9).
+    const { id, kind } = random.oneOf(random.chance(0.1) ? everybody.slice(-40) : known.slice(-40))
     await once({ op: `${kind}.get`, subject: id }, "GET", `/v1/${kind}s/${id}`)
   }
 
@@ -173,6 +189,15 @@ export const makeCaller = (options: CallerOptions) => {
   }
 
   return {
+    /** Gives the account money, before anything goes wrong. */
+    fund: async () => {
+      await create(500_000, true)
+      for (let tries = 0; tries < 600; tries++) {
+        const { available, pending } = (await balance())?.body ?? {}
+        if (Number(available) + Number(pending) > 0) return
+        await pause(200)
+      }
+    },
     /** Calls until it is told to stop, and ends what it has begun. */
     run: async (isOver: () => boolean) => {
       while (!isOver()) {

@@ -41,6 +41,9 @@ export const makeServer = ({ env, index, logFolder, ports, program }: ServerOpti
       stdio: ["ignore", "pipe", "pipe"]
     })
     child = started
+    const killed = () => void started.kill("SIGKILL")
+    process.once("exit", killed)
+    started.once("close", () => void process.off("exit", killed))
     started.stdout.pipe(log, { end: false })
     started.stderr.pipe(log, { end: false })
     for (let tries = 0; tries < READY_TRIES; tries++) {

@@ -3,12 +3,13 @@
  *
  * The seed decides the processes, the faults, and what each caller does. What the operating system makes of them it does not decide.
  */
+import { rmSync } from "node:fs"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Fields, type History, rowsOf, textOf } from "../judge/History.ts"
 import { type Bank, startBank } from "./Bank.ts"
-import { acceptExceptions, makeCaller, pause, readEvents } from "./Callers.ts"
+import { acceptExceptions, makeCaller, type Owned, pause, readEvents } from "./Callers.ts"
 import { type Account, operator, OPERATOR_TOKEN, setUp } from "./Installation.ts"
 import { unleash } from "./Nemesis.ts"
 import { type Database, startDatabase } from "./Postgres.ts"
@@ -28,28 +29,38 @@ export interface StormOptions {
   readonly say: (text: string) => void
   /** False: nothing goes wrong. */
   readonly hasFaults?: boolean
+  /** Else by seed. */
+  readonly shape?: {
+    readonly servers: number
+    readonly postgres: "standby" | "small disk" | "plain"
+    readonly shiftsClocks: boolean
+  }
 }
 
 export const storm = async (options: StormOptions): Promise<History> => {
   const stack = new AsyncDisposableStack()
   try {
-    return await stormIn(stack, options)
+    return await run(options, stack)
   } finally {
     await stack.disposeAsync()
   }
 }
 
-const stormIn = async (
-  stack: AsyncDisposableStack,
-  { hasFaults = true, program, restSeconds, say, seconds, seed }: StormOptions
+const run = async (
+  { hasFaults = true, program, restSeconds, say, seconds, seed, shape }: StormOptions,
+  stack: AsyncDisposableStack
 ): Promise<History> => {
   const random = randomOf(seed)
   const folder = await mkdtemp(join(tmpdir(), `histories-${seed}-`))
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  // A run that is interrupted closes nothing. A PostgreSQL whose files are gone ends within a minute.
+  const interrupted = () => rmSync(folder, { recursive: true, force: true })
+  process.once("exit", interrupted)
+  stack.defer(() => void process.off("exit", interrupted))
   const record = newRecord()
-  const count = random.between(1, 3)
-  const kind = random.oneOf(["standby", "small disk", "plain", "standby"] as const)
-  const shiftsClocks = hasFaults && random.chance(0.5)
+  const count = shape?.servers ?? random.between(1, 3)
+  const kind = shape?.postgres ?? random.oneOf(["standby", "small disk", "plain", "standby"] as const)
+  const shiftsClocks = shape?.shiftsClocks ?? (hasFaults && random.chance(0.5))
   say(`seed ${seed}: ${count} servers, PostgreSQL ${kind}, clocks ${shiftsClocks ? "shifted" : "true"}, ${seconds} s`)
 
   const bank = stack.use(await startBank(record, random.of("bank"), seed))
@@ -72,7 +83,7 @@ const stormIn = async (
   for (const server of servers) await server.start()
   // The bank's callbacks go to any server.
   const callbacks = stack.use(await makeWire(random.of("callbacks")))
-  callbacks.moveTo(servers[0]!.callbackPort)
+  callbacks.leadTo(servers[0]!.callbackPort)
   const { accounts, endpoints } = await setUp(
     { ...servers[0]!, callbackPort: callbacks.port, receivers: receivers.url },
     bank,
@@ -80,14 +91,14 @@ const stormIn = async (
   )
   say(`set up after ${Math.round(performance.now() / 1000)} s of the process`)
 
-  const begunAt = performance.now()
-  const endsAt = begunAt + seconds * 1000
+  let endsAt = Infinity
   const isOver = () => performance.now() > endsAt
   let isRead = false
+  const everybody: Array<Owned> = []
   const about = (name: string) => ({ record, random: random.of(name), servers, name })
   const readers = ["reader one", "reader two"].map((name) => readEvents(about(name), () => isRead))
   const callers = accounts.flatMap((account, index) =>
-    [0, 1, 2].map((nth) => makeCaller({ ...about(`caller ${index}.${nth}`), bank, account }))
+    [0, 1, 2].map((nth) => makeCaller({ ...about(`caller ${index}.${nth}`), bank, account, everybody }))
   )
   const accepting = (async () => {
     while (!isOver()) {
@@ -98,10 +109,12 @@ const stormIn = async (
   const routing = (async () => {
     const choice = random.of("routes")
     while (!isOver()) {
-      await pause(choice.between(300, 2000))
-      callbacks.moveTo(choice.oneOf(servers).callbackPort)
+      await pause(choice.between(300, 4000))
+      callbacks.leadTo(choice.oneOf(servers).callbackPort)
     }
   })()
+  await Promise.all(callers.map((caller) => caller.fund()))
+  endsAt = performance.now() + seconds * 1000
   const nemesis = hasFaults
     ? unleash({ record, random: random.of("nemesis"), servers, wires, database }, isOver)
     : undefined
@@ -109,26 +122,30 @@ const stormIn = async (
   await nemesis
   bank.calm()
   receivers.calm()
-  callbacks.moveTo(servers[0]!.callbackPort)
+  callbacks.leadTo(servers[0]!.callbackPort)
   await Promise.all([...calling, accepting, routing])
   say(`the storm is over: ${record.calls.length} calls, ${record.faults.length} marks of faults`)
 
   const lateAt = performance.now() + restSeconds * 1000
   const isLate = () => performance.now() > lateAt
   await Promise.all(callers.map((caller) => caller.finish(isLate)))
+  let open: string | undefined = "MEDs"
   while (!isLate()) {
     await acceptExceptions(about("operator"))
-    const open = await openWork(record, accounts, servers[0]!)
+    const still = await openWork(record, accounts, servers[0]!)
+    if (still !== open && still !== undefined) say(`waiting: ${still}`)
+    open = still
     if (open === undefined) break
-    if (open !== said) say(`waiting: ${(said = open)}`)
     await pause(1000)
   }
-  const restedAt = performance.now()
-  say(`at rest after ${Math.round((restedAt - endsAt) / 1000)} s${isLate() ? ": too late" : ""}`)
+  const restedAt = open === undefined ? performance.now() : undefined
+  say(
+    open === undefined ? `at rest after ${Math.round((performance.now() - endsAt) / 1000)} s` : `not at rest: ${open}`
+  )
   isRead = true
   await Promise.all(readers)
   for (const [index, account] of accounts.entries()) {
-    const last = makeCaller({ ...about(`last caller ${index}`), bank, account })
+    const last = makeCaller({ ...about(`last caller ${index}`), bank, account, everybody })
     await last.walk("charge", 100)
     await last.walk("payout", 100)
     await last.balance()
@@ -146,13 +163,12 @@ const stormIn = async (
       })),
       endpoints,
       clocksShifted: shiftsClocks,
-      restedAt
+      restedAt,
+      ...(open !== undefined && { openAtEnd: open })
     },
     ...record
   }
 }
-
-let said = ""
 
 const environment = async (folder: string, bank: Bank, random: ReturnType<typeof randomOf>, shiftsClocks: boolean) => {
   const { authority } = bank.double

@@ -7,6 +7,8 @@ export interface Wire extends AsyncDisposable {
   readonly port: number
   /** Cuts every connection; new ones go to this port, or are refused. */
   readonly moveTo: (port: number | undefined) => void
+  /** New connections go to this port; those that are open stay. */
+  readonly leadTo: (port: number) => void
   /** While it is frayed, each connection is cut after some bytes, in either direction, or with the answer to a COMMIT. */
   readonly fray: (isFrayed: boolean) => void
 }
@@ -55,6 +57,9 @@ export const makeWire = async (random: Random): Promise<Wire> => {
     moveTo: (port) => {
       target = port
       cutAll()
+    },
+    leadTo: (port) => {
+      target = port
     },
     fray: (on) => {
       isFrayed = on

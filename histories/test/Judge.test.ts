@@ -90,7 +90,7 @@ describe("the judge of an account", () => {
       key,
       status: 201,
       request: { amount, pix_key: `${key}@x.test` },
-      body: { id: key, object: "payout", status: "processing", sequence: 1, amount },
+      body: { id: key, object: "payout", status: "processing", sequence: 1, amount, fee: 10 },
       ...rest
     })
   const paid = { at: 1, what: "paid", account: ACCOUNT, subject: "c1", cents: 100, id: "E1" } as const

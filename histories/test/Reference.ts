@@ -131,7 +131,7 @@ export const history = (seed: number, operations: number, flaw?: Flaw): History 
       }
       if (!flaws("a lost debit")) account.available -= amount + FEE
     }
-    const fields = { id: newId(), object: kind, status: "processing", sequence: 1, ...request }
+    const fields = { id: newId(), object: kind, status: "processing", sequence: 1, fee: FEE, ...request }
     const resource: Resource = { fields, account: account.id, key }
     keys.set(name, resource)
     account.resources.push(resource)

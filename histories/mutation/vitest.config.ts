@@ -1,0 +1,11 @@
+/** The tests without a database, which mutation testing runs: of `domain`, and of the pure decisions. */
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: process.env["MUTATION_TESTS"]?.split(",") ?? [
+      "packages/domain/test/*.test.ts",
+      "packages/server/test/payments/**/*Decision.test.ts"
+    ]
+  }
+})
