@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "vitest"
+import { assert, describe, it, onTestFinished } from "vitest"
 
 interface Attempt {
   readonly secret: string
@@ -44,10 +44,11 @@ const [plain, standard] = [
   attempts.find(({ secret }) => secret.startsWith("whsec_"))!
 ]
 
-interface Running extends AsyncDisposable {
+interface Running {
   readonly url: string
   /** The lines that it printed, once one meets a condition. */
   readonly linesWith: (wanted: string) => Promise<ReadonlyArray<string>>
+  readonly close: () => Promise<void>
 }
 
 const start = async ([program = "", ...words]: ReadonlyArray<string>): Promise<Running> => {
@@ -85,7 +86,7 @@ const start = async ([program = "", ...words]: ReadonlyArray<string>): Promise<R
         child.stderr!.on("data", look)
         look()
       }),
-    [Symbol.asyncDispose]: async () => {
+    close: async () => {
       const ended = new Promise((resolve) => child.once("close", resolve))
       child.kill()
       await ended
@@ -116,8 +117,8 @@ describe("a receiver in", () => {
   it.skipIf(!canRun("python3") && !canRun("java")).each(languages.filter(({ command }) => canRun(command[0]!)))(
     "$name verifies, deduplicates and answers (DLV-10, SIG-3, ADD-2)",
     async ({ command }) => {
-      await using running = await start(command)
-      const { linesWith, url } = running
+      const { close, linesWith, url } = await start(command)
+      onTestFinished(close)
       const post = async (delivery: { readonly body: string; readonly headers: Record<string, string> }) =>
         (await fetch(url, { method: "POST", ...delivery })).status
       const signed = (event: object, secret = standard.secret, sentAt?: Date) => signForTest({ event, secret, sentAt })
