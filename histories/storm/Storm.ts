@@ -260,6 +260,6 @@ const openWork = async (
     return `exceptions are open: ${textOf(rowsOf(exceptions)[0], "kind")}`
   const stats = await get(`${server.operatorUrl}/operator/v1/stats`, operator)
   const counts = JSON.stringify(stats?.["deliveries"] ?? {})
-  if (/"(pending|due|delivering|paused|open)":[1-9]/.test(counts)) return "deliveries are open"
+  if (/"(scheduled|delivering|paused)":[1-9]/.test(counts)) return "deliveries are open"
   return deliveries.length >= 0 ? undefined : ""
 }

@@ -13,7 +13,7 @@ const seed = Number(process.env["HISTORIES_SEED"] ?? Math.floor(Math.random() * 
 
 it(`a history of real processes under faults is as the contract says (HISTORIES_SEED=${seed})`, async () => {
   const program = join(import.meta.dirname, "../../packages/server/dist/main.js")
-  const history = await storm({ seed, seconds, program, restSeconds: 300, say: () => {} })
+  const history = await storm({ seed, seconds, program, restSeconds: 420, say: () => {} })
   const { convictions } = judge(history)
   expect(convictions.map((conviction) => textOfConviction(conviction))).toEqual([])
   // A storm in which nothing succeeds shows nothing.
