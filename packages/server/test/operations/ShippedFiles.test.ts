@@ -20,7 +20,12 @@ const settings = new Set([
   ...[...read("packages/server/src/base/Settings.ts").matchAll(/"([A-Z][A-Z0-9_]{3,})"/g)].map(([, name]) => name!),
   ...secretVariables.map((name) => `${name}_FILE`),
   // Of Node, of `pix` and of PostgreSQL's image.
-  ...["NODE_ENV", "NODE_COMPILE_CACHE", "OPERATOR_URL", "POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"]
+  "NODE_ENV",
+  "NODE_COMPILE_CACHE",
+  "OPERATOR_URL",
+  "POSTGRES_USER",
+  "POSTGRES_DB",
+  "POSTGRES_PASSWORD_FILE"
 ])
 
 const all = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found]) => found!)

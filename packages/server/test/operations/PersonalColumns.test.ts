@@ -1,0 +1,120 @@
+/** `docs/operations/personal-data.md` names every column that may say something about a person, and its erasure does what it says. */
+import { assert, layer } from "@effect/vitest"
+import type { Charge } from "@pix-payments/domain/Charge"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { create } from "../support/ChargeDeliveries.ts"
+import { someCustomer } from "../support/ChargeRequests.ts"
+import { paidCharge } from "../support/Money.ts"
+import { newKey, TestService } from "../support/TestService.ts"
+
+const page = readFileSync(join(import.meta.dirname, "../../../../docs/operations/personal-data.md"), "utf8")
+const personal = new Set([...page.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, column]) => column!))
+
+/** Columns of text that say nothing about a person, by their table. */
+const impersonal: Readonly<Record<string, string>> = {
+  acquirer_connections: "name kind profile settings credentials exception_rule webhook_secret check_result",
+  connection_keys: "client",
+  accounts: "document_type status onboarding_status",
+  applications: "name",
+  api_keys: "name prefix hash scopes",
+  ledger_accounts: "kind",
+  ledger_transfers: "debit credit reason",
+  ledger_checkpoints: "kind",
+  charges: "origin method webhook_secret status end_to_end_id",
+  charge_settlements: "end_to_end_id",
+  charge_states: "status",
+  payouts: "origin status method pix_key_type webhook_secret end_to_end_id provider_reference",
+  refunds: "origin status nature provider_id",
+  disputes: "external_id status return_id",
+  dispute_messages: "author",
+  dispute_files: "content_type",
+  notifications: "subject outcome",
+  notification_keys: "key",
+  early_reversals: "end_to_end_id",
+  acquirer_orders: "kind end_to_end_id state",
+  acquirer_exceptions: "kind status end_to_end_id txid external_id provider_outcome action",
+  unreadable_entries: "digest list read_by",
+  simulator_charges: "txid",
+  simulator_payouts: "reason end_to_end_id",
+  changes: "kind actions status",
+  webhook_endpoints: "url normalized_url destination description events secret",
+  webhook_endpoint_counters: "events",
+  webhook_endpoint_versions: "events",
+  outbox_failures: "error",
+  deliveries: "event secret destination status reason first_address",
+  delivery_attempts: "address error",
+  installation: "name value",
+  secrets_keys: "id",
+  installation_settings: "name four_eyes acquirer system_identifier",
+  operators: "role",
+  operator_tokens: "kind name prefix hash",
+  operator_sessions: "hash role state_hash",
+  operator_identities: "issuer",
+  operator_order_keys: "digest fingerprint",
+  approvals: "action sealed fingerprint intent status",
+  requests: "request_id route",
+  audit: "via action request_id",
+  status_counts: "resource status",
+  daily_volumes: "resource",
+  removed_partitions: "parent name",
+  effect_sql_migrations: "name"
+}
+
+layer(TestService.layer(), { excludeTestServices: true })("Personal data", (it) => {
+  it.effect("the page names every column of text that may have some, and no other", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const rows = yield* sql<{ name: string }>`
+        SELECT c.relname || '.' || a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+          AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.atttypid IN ('text'::regtype, 'text[]'::regtype, 'varchar'::regtype, 'json'::regtype, 'jsonb'::regtype, 'bytea'::regtype)`
+      const others = Object.entries(impersonal).flatMap(([table, names]) =>
+        names.split(" ").map((name) => `${table}.${name}`)
+      )
+      assert.deepStrictEqual(rows.map(({ name }) => name).toSorted(), [...personal, ...others].toSorted())
+    })
+  )
+
+  it.effect("the erasure leaves no trace of the payer of an unpaid charge in answers, events and searches", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* makeCaller()
+      const idempotencyKey = newKey()
+      const customer = { ...someCustomer, email: `${newKey()}@example.com` }
+      const body = { amount: 1990, customer, description: customer.email }
+      const unpaid = yield* call<Charge>("POST", "/v1/charges", { key, idempotencyKey, body })
+      assert.strictEqual(unpaid.status, 201, unpaid.text)
+      const paid = yield* paidCharge(key, 1000, { customer })
+      yield* create({ key })
+      yield* sql`UPDATE charges SET expires_at = now() - interval '1 minute' WHERE id = ${unpaid.body.id}::uuid`
+      const [, erasure] = /```sql\n([^`]+)```/.exec(page)!
+      yield* sql.unsafe(erasure!.replace("'…'", `'${unpaid.body.customer!.document}'`).replaceAll(/^ {2}/gm, ""))
+
+      const repeated = yield* call<Charge>("POST", "/v1/charges", { key, idempotencyKey, body })
+      assert.deepStrictEqual([repeated.body.id, repeated.body.customer], [unpaid.body.id, null])
+      for (const path of [
+        `charges/${unpaid.body.id}`,
+        `events?limit=100`,
+        `deliveries?resource_id=${unpaid.body.id}`
+      ]) {
+        const { status, text } = yield* operate("GET", `/operator/v1/${path}`)
+        assert.strictEqual(status, 200, text)
+        const own = text.split(/(?="id":")/).filter((part) => part.includes(unpaid.body.id))
+        for (const part of own) assert.notInclude(part, customer.email)
+      }
+      const found = yield* operate<{ data: ReadonlyArray<{ id: string }> }>(
+        "GET",
+        `/operator/v1/search?q=${customer.email}`
+      )
+      assert.deepStrictEqual(
+        found.body.data.map(({ id }) => id),
+        [paid.id]
+      )
+    })
+  )
+})
