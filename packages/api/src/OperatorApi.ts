@@ -24,6 +24,7 @@ import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
+import { PayersGroup } from "./operator/Payers.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
@@ -53,6 +54,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SessionsGroup)
   .add(InstallationGroup)
   .add(SearchGroup)
+  .add(PayersGroup)
   .add(OperatorsGroup)
   .add(OperatorTokensGroup)
   .add(AccountsGroup)
