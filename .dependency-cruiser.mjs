@@ -34,13 +34,16 @@ export const serverFolders = [
   ["providers/api-pix/", "the port on providers that speak the central bank's API Pix"],
   ["providers/simulator/", "the port on a simulated institution, for tests and the first start"],
   ["providers/connections/", "connections to providers, their credentials and checks"],
+  ["payments/words/", "words by which charges and payouts are found"],
   ["payments/charges/", "charges: decisions, a service, a store with the SQL, cancellations"],
   ["payments/payouts/[^/]+$", "payouts: decisions about them, a service, a store, and their submission"],
   ["payments/payouts/creation/", "new payouts: decided on terms and balances, and stored"],
   ["payments/refunds/", "refunds: decisions, rows, orders to the provider, returns that it reports"],
   ["payments/disputes/", "disputes: decisions, rows, defenses"],
   ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
+  ["receipts/", "receipts of money that moved: their text, page, PDF and code"],
   ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
+  ["statements/", "statement files of banks: read, stored, reconciled with the books"],
   ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
   ["webhooks/queue/", "claims of deliveries, leases, capacity"],
   ["webhooks/fan-out/", "from an outbox row to its deliveries"],
@@ -97,6 +100,25 @@ export default {
       severity: "error",
       from: { path: "^packages/[^/]+/src/", pathNot: "^packages/psp-double/" },
       to: { path: "^packages/psp-double/" }
+    },
+    {
+      name: "the judge knows something of the service",
+      comment: "its models import each other only; what starts the processes also PostgreSQL and the double of a bank",
+      severity: "error",
+      from: { path: "^histories/judge/" },
+      to: { pathNot: "^(histories/judge/|node:|crypto$)" }
+    },
+    {
+      name: "histories import the service",
+      severity: "error",
+      from: { path: "^histories/" },
+      to: { path: "^(packages|bench|examples)/", pathNot: "^packages/(embedded-postgres|psp-double)/src/" }
+    },
+    {
+      name: "somebody imports histories",
+      severity: "error",
+      from: { pathNot: "^histories/" },
+      to: { path: "^histories/" }
     },
     ...upward(
       "packages",

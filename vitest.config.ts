@@ -52,7 +52,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "tests",
-          include: ["{packages,bench,examples}/**/test/**/*.test.ts"],
+          include: ["{packages,bench,examples,histories}/**/test/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...browser, ...durability, ...runtimes]
         }
       },

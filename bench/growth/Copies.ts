@@ -64,6 +64,9 @@ const copied = (name: string, type: string): string => {
   if (name === "digest") return "md5(digest::text || n)::uuid"
   if (type === "uuid" && !name.endsWith("_hash") && !shared.has(name)) return `growth_id(${name}, n, later)`
   if (type === "timestamptz") return `${name} + later * interval '1 millisecond'`
+  // Positions and days of one owner grow together.
+  if (name === "position") return `position + n::bigint * 1000000`
+  if (name === "day") return "(day + later * interval '1 millisecond')::date"
   return keys.has(name) ? `growth_key(${name}, n)` : name
 }
 
@@ -103,7 +106,7 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
       onProgress(last)
     }
     await database.query(
-      `UPDATE ledger_accounts SET balance = balance * CASE owner_id WHEN '${INSTALLATION}' THEN ${growth.copies + 1}
+      `UPDATE ledger_accounts SET position = position + ${growth.copies + 1}::bigint * 1000000, balance = balance * CASE owner_id WHEN '${INSTALLATION}' THEN ${growth.copies + 1}
         ELSE ${Math.round(growth.copies / growth.accounts)} END`
     )
     // Every change is counted again, by the service's own loop.

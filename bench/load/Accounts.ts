@@ -51,10 +51,13 @@ export const insertAccount = async (
 /** As a payment: one transfer and both balances. */
 const fund = `
   WITH inserted_transfers AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    VALUES (uuidv7(), $1, 'acquirer', 'available', $2, uuidv7(), 'charge.paid', now())
-    RETURNING account_id, amount
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position,
+      day, credit_after)
+    VALUES (uuidv7(), $1, 'acquirer', 'available', $2, uuidv7(), 'charge.paid', now(), 1, now(), $2)
+    RETURNING account_id, amount, day
   )
-  UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END
+  UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END,
+    position = CASE l.kind WHEN 'available' THEN 1 ELSE 0 END,
+    day = CASE l.kind WHEN 'available' THEN m.day END, open_day = CASE l.kind WHEN 'available' THEN m.day END
   FROM inserted_transfers m
   WHERE l.owner_id = m.account_id AND l.kind IN ('available', 'acquirer')`

@@ -33,6 +33,7 @@ export const chargeData = JSON.stringify({
   webhook_url: "http://127.0.0.1/hooks/pix",
   expires_at: "2026-01-01T01:00:00.000Z",
   paid_at: null,
+  refunded_amount: 0,
   failure_reason: null,
   created_at: "2026-01-01T00:00:00.000Z",
   sequence: 2

@@ -135,7 +135,7 @@ const peer = ({
 
 /**
  * Our tables, except that charges and payouts are plain ones whose unique indexes claim the keys, charges have their receiver
- * and recovery in the row, and deliveries no hash of their destination: what somebody who does not partition writes, and less
+ * and recovery in the row, deliveries no hash of their destination, and transfers no position: what somebody who does not partition writes, and less
  * work for a peer. Rows that are there stay.
  */
 const migratePeer = Effect.fnUntraced(function* (databaseUrl: string) {
@@ -147,6 +147,8 @@ const migratePeer = Effect.fnUntraced(function* (databaseUrl: string) {
   yield* withDatabase(databaseUrl, (database) =>
     database.query(`
       ALTER TABLE deliveries ALTER destination_hash DROP NOT NULL;
+      ALTER TABLE ledger_transfers ALTER position SET DEFAULT 0, ALTER day SET DEFAULT current_date;
+      DROP INDEX ledger_transfers_of_day, ledger_transfers_at_bank;
       ALTER TABLE charges RENAME TO charges_partitioned;
       CREATE TABLE charges (LIKE charges_partitioned INCLUDING ALL);
       ALTER TABLE charges ADD recover_at timestamptz, ADD receiver json;

@@ -25,6 +25,7 @@ import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
 import { NewPayouts } from "@pix-payments/server/payments/payouts/creation/NewPayouts"
 import { Payouts } from "@pix-payments/server/payments/payouts/Payouts"
+import { Receipts } from "@pix-payments/server/receipts/Receipts"
 import { Secrets } from "@pix-payments/server/base/Secrets"
 import { Settings } from "@pix-payments/server/base/Settings"
 import { PublicAddress } from "@pix-payments/server/base/network/PublicAddress"
@@ -91,6 +92,7 @@ const stored: Omit<StoredCharge, "id"> = {
   },
   expiresAtMs: 2_082_758_400_000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
@@ -130,6 +132,7 @@ const memory = Layer.mergeAll(
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),
+  only(Receipts, {}),
   // The request log is built and discarded.
   Layer.succeed(SqlClient, { unsafe: () => Effect.succeed([]) } as unknown as SqlClient)
 )

@@ -36,7 +36,7 @@ SELECT
 SELECT
   page.id, page.account_id, page.origin, page.status, page.method, page.amount, page.description, page.reference,
   page.customer_name, page.customer_email, page.customer_document, page.webhook_url, page.br_code, page.end_to_end_id,
-  page.receiver_id, page.expires_at, page.paid_at, page.failure_reason, page.created_at, page.sequence, q.n,
+  page.receiver_id, page.expires_at, page.paid_at, page.refunded_amount, page.failure_reason, page.created_at, page.sequence, q.n,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
@@ -64,7 +64,7 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'a
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
+  NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/Accounts.ts findStatement
 SELECT
@@ -255,6 +255,114 @@ FROM
   ) t ON true
 ORDER BY t.transaction_id::xid8, t.id;
 
+-- ledger/ChainCheck.ts closesSince
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date
+ORDER BY day;
+
+-- ledger/Closes.ts areOpen
+SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
+
+-- ledger/Closes.ts findDue
+SELECT owner_id, open_day::text AS open_day
+FROM ledger_accounts
+WHERE open_day IS NOT NULL AND open_day <= $1::text::date AND (open_day, owner_id) > ($2::text::date, $3::uuid)
+ORDER BY open_day, owner_id
+LIMIT 200;
+
+-- ledger/Closes.ts findDueConnections
+SELECT c.id
+FROM
+  acquirer_connections c
+  LEFT JOIN LATERAL (
+    SELECT day
+    FROM closes
+    WHERE owner_id = c.id AND book = 'bank'
+    ORDER BY owner_id, book, day DESC
+    LIMIT 1
+  ) last ON true
+WHERE
+  EXISTS (
+    SELECT
+    FROM ledger_transfers t
+    WHERE
+      t.connection_id IS NOT NULL
+      AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+      AND (t.connection_id, t.day) <= (c.id, $1::text::date)
+  );
+
+-- ledger/Closes.ts findLast
+SELECT
+  id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+  previous_hash, hash, closed_at
+FROM closes
+WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
+ORDER BY owner_id DESC, book DESC, day DESC
+LIMIT 1;
+
+-- ledger/Closes.ts insertClose
+INSERT INTO
+  closes (
+    id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+    hash, closed_at
+  )
+SELECT
+  id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash, hash,
+  closed_at
+FROM
+  (
+    SELECT
+      id, owner_id, book, day::date AS day, opening, credits, debits, fees, closing, lines, last_position,
+      balances::jsonb AS balances, lines_hash, previous_hash, hash, closed_at
+    FROM
+      unnest(
+        $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+        $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[]
+      ) AS t (
+        id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash, previous_hash,
+        hash, closed_at
+      )
+  ) AS c
+ON CONFLICT (owner_id, book, day) DO NOTHING
+RETURNING id;
+
+-- ledger/Closes.ts lastEndedDay
+SELECT
+  (
+    (
+      (to_timestamp($1::double precision / 1000) - interval '10 minutes') AT TIME ZONE(SELECT timezone FROM installation_settings)
+    )::date - 1
+  )::text AS through;
+
+-- ledger/Closes.ts raiseDays
+WITH
+  locked AS MATERIALIZED (
+    SELECT owner_id, kind
+    FROM ledger_accounts
+    WHERE owner_id = ANY ($1::uuid[]) AND kind IN ('available', 'unallocated')
+    ORDER BY owner_id
+    FOR NO KEY UPDATE SKIP LOCKED
+  )
+UPDATE ledger_accounts l
+SET day = greatest(l.day, $2::text::date + 1)
+FROM locked
+WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
+RETURNING l.owner_id;
+
+-- ledger/Closes.ts reopen
+UPDATE ledger_accounts l
+SET
+  open_day = CASE
+    WHEN l.position > coalesce(
+      (SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger' ORDER BY owner_id, book, day DESC LIMIT 1),
+      0
+    ) THEN $2::text::date + 1
+  END
+WHERE l.owner_id = $1::uuid AND l.open_day IS NOT NULL;
+
 -- ledger/Ledger.ts lockAllWith
 SELECT l.owner_id AS id
 FROM ledger_accounts l
@@ -278,51 +386,12 @@ SELECT a.owner_id, a.balance AS available, p.balance AS pending
 FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
 WHERE a.owner_id = ANY ($1::uuid[]) AND a.kind = 'available';
 
--- ledger/LedgerVerification.ts advance
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE SKIP LOCKED),
-  slice AS MATERIALIZED (
-    SELECT t.*
-    FROM
-      position p
-      CROSS JOIN LATERAL (
-        SELECT id, account_id, debit, credit, amount
-        FROM ledger_transfers
-        WHERE id > p.through_id AND id < $1::uuid
-        ORDER BY id
-        LIMIT 50000
-      ) t
-  ),
-  added AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT *
-    FROM
-      (
-        SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-        FROM
-          slice t
-          CROSS JOIN LATERAL (
-            VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-          ) AS e (owner_id, kind, amount)
-        GROUP BY 1, 2
-      ) s
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = c.balance + excluded.balance
-  ),
-  moved AS (
-    UPDATE ledger_checkpoint_position
-    SET through_id = (SELECT id FROM slice ORDER BY id DESC LIMIT 1)
-    WHERE EXISTS (SELECT 1 FROM slice)
-  )
-SELECT count(*) AS count
-FROM slice;
-
 -- ledger/LedgerVerification.ts fromTransfersOf
 WITH
   computed AS (
     SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
     FROM
-      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o) t
+      (SELECT t.* FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o AND t.position > 0) t
       CROSS JOIN LATERAL (
         VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
       ) AS e (owner_id, kind, amount)
@@ -337,42 +406,76 @@ FROM
   AND c.kind = k.kind
 ORDER BY 1, 2;
 
--- ledger/LedgerVerification.ts replaceCheckpoints
-WITH
-  position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE),
-  replaced AS (
-    INSERT INTO ledger_checkpoints AS c (owner_id, kind, balance)
-    SELECT owner_id, kind, sum(balance)::bigint
-    FROM
-      (
-        (
-          SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
-          FROM
-            (
-              SELECT t.*
-              FROM unnest($1::uuid[]) o JOIN ledger_transfers t ON t.account_id = o
-              WHERE t.id <= (SELECT through_id FROM position)
-            ) t
-            CROSS JOIN LATERAL (
-              VALUES (t.account_id, t.credit, t.amount), (t.account_id, t.debit, - t.amount)
-            ) AS e (owner_id, kind, amount)
-          GROUP BY 1, 2
-        )
-        UNION ALL
-        SELECT owner_id, kind, 0
-        FROM ledger_checkpoints
-        WHERE owner_id = ANY ($1::uuid[])
-      ) s
-    WHERE owner_id = ANY ($1::uuid[])
-    GROUP BY 1, 2
-    ON CONFLICT (owner_id, kind) DO UPDATE
-    SET balance = excluded.balance
-    RETURNING owner_id, kind, balance
-  )
-SELECT r.owner_id, r.kind, coalesce(before.balance, 0) AS kept, r.balance AS computed
-FROM replaced r LEFT JOIN ledger_checkpoints before ON before.owner_id = r.owner_id AND before.kind = r.kind
-WHERE coalesce(before.balance, 0) <> r.balance
-ORDER BY 1, 2;
+-- ledger/LineDetails.ts listed
+SELECT d.id, r.provider_id
+FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+WHERE d.id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT charge_id AS id, due_at
+FROM releases
+WHERE charge_id = ANY ($1::uuid[]) AND released_at IS NULL;
+
+-- ledger/LineDetails.ts listed
+SELECT id, charge_id, end_to_end_id, external_id, txid, payer
+FROM acquirer_exceptions
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, provider_id
+FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts pruned
+SELECT id, method, reference, end_to_end_id, customer_name, customer_document
+FROM charges
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
+-- ledger/LineDetails.ts pruned
+SELECT id, reference, end_to_end_id, recipient_name, recipient_document
+FROM payouts
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+
+-- ledger/Lines.ts findAtBank
+SELECT
+  id, account_id, connection_id, resource_id, source_id, position, amount, fee, created_at, debit, credit, debit_after,
+  credit_after, day::text AS day, reason,
+  CASE
+    WHEN debit = 'blocked'
+    AND credit = 'available' THEN 'dispute_release'
+    WHEN debit = 'payouts_in_transit'
+    AND credit = 'fees' THEN 'payout_fee'
+    ELSE CASE reason
+      WHEN 'charge.paid' THEN 'charge'
+      WHEN 'charge.released' THEN 'release'
+      WHEN 'charge.refund_ordered' THEN 'charge_refund'
+      WHEN 'charge.refunded' THEN 'charge_refund'
+      WHEN 'charge.refund_failed' THEN 'charge_refund_return'
+      WHEN 'charge.infraction' THEN 'dispute_hold'
+      WHEN 'charge.dispute_won' THEN 'dispute_release'
+      WHEN 'charge.charged_back' THEN 'dispute_loss'
+      WHEN 'payout.created' THEN 'payout'
+      WHEN 'payout.completed' THEN 'payout'
+      WHEN 'payout.failed' THEN 'payout_return'
+      WHEN 'payout.canceled' THEN 'payout_return'
+      WHEN 'exception.received' THEN 'exception'
+      WHEN 'exception.accepted' THEN 'exception'
+      WHEN 'exception.matched' THEN 'exception'
+      WHEN 'exception.reversed' THEN 'exception'
+      WHEN 'exception.returned' THEN 'exception'
+      WHEN 'exception.refund_ordered' THEN 'exception'
+      WHEN 'exception.refunded' THEN 'exception'
+      WHEN 'exception.refund_failed' THEN 'exception'
+      WHEN 'exception.infraction' THEN 'dispute_hold'
+      WHEN 'exception.dispute_won' THEN 'dispute_release'
+      WHEN 'exception.charged_back' THEN 'dispute_loss'
+      WHEN 'adjustment' THEN 'adjustment'
+    END
+  END AS type
+FROM ledger_transfers
+WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
+ORDER BY id
+LIMIT 10000;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*
@@ -391,7 +494,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($10::uuid[], $11::text[], $12::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($13::uuid[], $14::text[], $15::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -411,35 +514,80 @@ WITH
     WHERE charge_id = ANY ($1::uuid[]) AND (r.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING charge_id AS id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::bigint[],
+            $11::text[], $12::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT count(*)
 FROM changed;
@@ -492,6 +640,27 @@ UPDATE api_keys k
 SET last_used_at = greatest(k.last_used_at, u.at)
 FROM (SELECT key_id, max(at) AS at FROM lines WHERE key_id IS NOT NULL GROUP BY key_id) u
 WHERE k.id = u.key_id;
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
+  FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT 5000) t
+  WHERE
+    ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
+    AND NOT EXISTS (
+      SELECT
+      FROM unnest(search_words (ARRAY[$1::text])) AS asked (word)
+      WHERE
+        NOT EXISTS (
+          SELECT
+          FROM unnest(search_words (ARRAY[t.name, t.legal_name])) AS own (word)
+          WHERE starts_with(own.word, asked.word)
+        )
+    )
+    AND cardinality(search_words (ARRAY[$1::text])) > 0
+  ORDER BY t.id DESC
+  LIMIT 10
+);
 
 -- operations/SearchStatements.ts all
 (
@@ -631,6 +800,112 @@ UNION ALL
 -- operations/SearchStatements.ts all
 (
   SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM charges t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM payouts t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM refunds t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'dispute' AS kind, t.id, t.account_id AS account_id, (t.reason)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM disputes t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (
+      SELECT
+        lpad(
+          to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0'
+        ) || left($1::text, 4) || '-' || right($1::text, 4) AS start
+      FROM generate_series(0, 15) n
+    ) period
+    CROSS JOIN LATERAL (
+      SELECT t.*
+      FROM acquirer_exceptions t
+      WHERE t.id >= (start || '-0000-0000-000000000000')::uuid AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+      ORDER BY t.id
+      LIMIT 10
+    ) t
+  WHERE ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
   FROM charges t
   WHERE t.id = $1::text::uuid AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -705,6 +980,55 @@ UNION ALL
   SELECT 'request' AS kind, t.id, t.account_id AS account_id, (t.route || ' ' || t.status)::text AS label, (NULL)::bigint AS amount
   FROM requests t
   WHERE t.id = $1::text::uuid AND t.request_id IS NULL AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
+  FROM charges t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.charge_id
+        FROM
+          (
+            SELECT charge_id, end_to_end_id
+            FROM charge_settlements
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM payouts t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, end_to_end_id
+            FROM payouts
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 );
 
@@ -916,6 +1240,48 @@ UNION ALL
   LIMIT 10
 );
 
+-- operations/SearchStatements.ts all
+(
+  WITH RECURSIVE
+    owners (account_id, n) AS (
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, '00000000-0000-0000-0000-000000000000'::uuid) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), 1
+      WHERE $2::text::uuid[] IS NULL
+      UNION ALL
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, o.account_id) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), o.n + 1
+      FROM owners o
+      WHERE o.account_id IS NOT NULL AND o.n < 20
+    )
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (SELECT account_id FROM owners WHERE account_id IS NOT NULL UNION SELECT unnest($2::text::uuid[])) o
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM payouts t
+      WHERE
+        (t.pix_key, t.account_id) >= ($1::text, o.account_id)
+        AND (t.pix_key, t.account_id) <= ($1::text, o.account_id)
+        AND t.pix_key <= $1::text
+      ORDER BY t.pix_key DESC, t.account_id DESC, t.id DESC
+      LIMIT 5
+    ) t
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
 -- operations/StatusCounts.ts advance
 WITH
   scanned AS MATERIALIZED (
@@ -1000,13 +1366,15 @@ WITH
   ),
   added_volumes AS (
     SELECT
-      (paid_at AT TIME ZONE 'America/Sao_Paulo')::date AS date, account_id, resource, count(*) AS count,
+      (paid_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date, account_id, resource, count(*) AS count,
       sum(amount)::bigint AS amount
     FROM moved
     WHERE resource = 'charge' AND status = 'paid' AND (previous IS NULL OR previous = 'pending')
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT (m.created_at AT TIME ZONE 'America/Sao_Paulo')::date, p.account_id, m.resource, count(*), sum(p.amount)::bigint
+    SELECT
+      (m.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, p.account_id, m.resource, count(*),
+      sum(p.amount)::bigint
     FROM moved m JOIN payouts p ON p.id = m.resource_id
     WHERE m.resource = 'payout' AND m.status = 'completed'
     GROUP BY 1, 2, 3
@@ -1025,13 +1393,50 @@ WITH
     ON CONFLICT (date, account_id, resource) DO UPDATE
     SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  inserted_charge_words AS (
+    INSERT INTO charge_words (word, charge_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'charge' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM charges WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(
+        search_words (ARRAY[customer_name, reference]) || ('$' || t.amount) || ARRAY(
+          SELECT '+' || regexp_replace(t.customer_phone, '\D', '', 'g')
+          WHERE t.customer_phone IS NOT NULL
+          UNION ALL
+          SELECT '=' || left(md5(t.br_code), 24)
+          WHERE strpos(t.br_code, replace(t.id::text, '-', '')) = 0
+        )
+      ) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
+  inserted_payout_words AS (
+    INSERT INTO payout_words (word, payout_id)
+    SELECT word, t.id
+    FROM
+      (SELECT DISTINCT resource_id FROM moved WHERE resource = 'payout' AND previous IS NULL) s
+      CROSS JOIN LATERAL (SELECT * FROM payouts WHERE id = s.resource_id OFFSET 0) t
+      CROSS JOIN LATERAL unnest(search_words (ARRAY[recipient_name, reference]) || ('$' || t.amount)) AS word
+    WHERE length(word) <= 32
+    ON CONFLICT DO NOTHING
+  ),
   position_moved AS (
     UPDATE status_counts_position
     SET (transaction_id, change_id) = (SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1)
     WHERE EXISTS (SELECT FROM scanned)
   )
-SELECT count(*)::integer AS scanned
-FROM scanned;
+SELECT
+  (SELECT count(*)::integer FROM scanned) AS scanned,
+  (
+    SELECT json_agg(e)
+    FROM
+      (
+        SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+        FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+        GROUP BY 1, 2
+      ) e
+  ) AS entered;
 
 -- operations/TimelineStore.ts findAttempts
 SELECT a.*
@@ -1536,35 +1941,81 @@ WHERE charge_id = $1::uuid;
 -- payments/charges/ChargeMoney.ts postTransfers
 WITH
   changed AS (SELECT $1::uuid AS id),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
-          unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::timestamptz[]) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          unnest(
+            $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::uuid[], $10::uuid[], $11::bigint[],
+            $12::text[], $13::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -1579,7 +2030,7 @@ GROUP BY ends.kind;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1597,24 +2048,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1647,7 +2103,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1660,8 +2116,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1712,37 +2168,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1751,14 +2250,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1767,7 +2266,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1781,7 +2280,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($35::uuid[], $36::text[], $37::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -1799,24 +2298,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -1849,7 +2353,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -1862,8 +2366,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -1914,37 +2418,80 @@ WITH
       AND s.end_to_end_id = m.end_to_end_id
       AND s.connection_id = m.connection_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::text[], $30::text[], $31::bigint[], $32::uuid[], $33::text[], $34::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
+            $37::text[], $38::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -1953,14 +2500,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($42::uuid[], $43::uuid[], $44::text[], $45::text[], $46::uuid[], $47::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -1969,7 +2516,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($38::uuid[], $39::uuid[], $40::bigint[], $41::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -1985,24 +2532,29 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
     FROM
       (
         SELECT *
         FROM
           (
-            SELECT id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed
+            SELECT
+              id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+              settlement_claimed
             FROM
               unnest(
-                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::integer[], $8::uuid[],
-                $9::boolean[]
-              ) AS t (id, status, br_code, end_to_end_id, paid_at, failure_reason, sequence, receiver_id, settlement_claimed)
+                $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
+                $9::uuid[], $10::boolean[]
+              ) AS t (
+                id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
+                settlement_claimed
+              )
           ) AS r
-        LIMIT $10::integer
+        LIMIT $11::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $11::uuid
+      AND c.id >= $12::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2030,7 +2582,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($12::uuid[], $13::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2043,8 +2595,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $14::uuid[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
-            $23::timestamptz[], $24::uuid[], $25::uuid[], $26::text[]
+            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
+            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2090,16 +2642,16 @@ WHERE id = $1::uuid;
 -- payments/charges/ChargeStatements.ts findByIds
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
 -- payments/charges/ChargeStatements.ts findOneByKey
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -2110,13 +2662,13 @@ WHERE
 -- payments/charges/ChargeStatements.ts findShown
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence,
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
   NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid
 UNION ALL
 SELECT
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- payments/charges/ChargeStatements.ts insertMany
@@ -2199,8 +2751,8 @@ SELECT
 -- payments/charges/ChargeStatements.ts lockOne
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-  idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -2323,8 +2875,8 @@ FROM
   LEFT JOIN (
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, failure_reason, created_at, sequence, application_id,
-      idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
     FROM waiting
   ) s ON true;
@@ -2409,6 +2961,26 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
+-- payments/disputes/DisputeStore.ts findByDeadline
+SELECT
+  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
+  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
+FROM disputes
+WHERE
+  status IN ('open', 'under_review')
+  AND (defense_deadline_at, id) > (
+    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $7::uuid), '-infinity'),
+    coalesce($7::uuid, '00000000-0000-0000-0000-000000000000')
+  )
+  AND defense_deadline_at < $6::text::timestamptz
+  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
+  AND ($2::uuid IS NULL OR charge_id IS NOT DISTINCT FROM $2::uuid)
+  AND ($3::text IS NULL OR status IS NOT DISTINCT FROM $3::text)
+  AND (id >= $4::uuid) IS TRUE
+  AND (id < $5::uuid) IS TRUE
+ORDER BY defense_deadline_at, disputes.id
+LIMIT $8::integer;
+
 -- payments/disputes/DisputeStore.ts findMessages
 SELECT id, dispute_id, author, text, at
 FROM dispute_messages
@@ -2428,6 +3000,11 @@ SELECT
   defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
+
+-- payments/disputes/DisputeStore.ts findOpen
+SELECT id
+FROM disputes
+WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
 
 -- payments/disputes/DisputeStore.ts findOpenDefenses
 SELECT dispute_id AS id
@@ -2614,37 +3191,80 @@ WITH
       failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by, resolved_at = excluded.resolved_at
     RETURNING id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::text[], $33::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $26::uuid[], $27::uuid[], $28::text[], $29::text[], $30::bigint[], $31::uuid[], $32::uuid[], $33::uuid[], $34::bigint[],
+            $35::text[], $36::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id
 FROM changed;
@@ -3272,7 +3892,7 @@ WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3344,37 +3964,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3386,7 +4049,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3458,37 +4121,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3500,7 +4206,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3572,37 +4278,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3611,14 +4360,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3631,7 +4380,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($31::uuid[], $32::text[], $33::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3703,37 +4452,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::text[], $30::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::bigint[], $28::uuid[], $29::uuid[], $30::uuid[], $31::bigint[],
+            $32::text[], $33::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   ),
   inserted_notifications AS (
     INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
@@ -3742,14 +4534,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($34::uuid[], $35::uuid[], $36::text[], $37::text[], $38::uuid[], $39::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($37::uuid[], $38::uuid[], $39::text[], $40::text[], $41::uuid[], $42::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($40::text[], $41::uuid[], $42::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($43::text[], $44::uuid[], $45::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
@@ -3770,7 +4562,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -3817,7 +4609,7 @@ WITH
             a.approval_limit IS NULL
             OR p.amount <= a.approval_limit
             OR (
-              $34::boolean
+              $37::boolean
               OR NOT EXISTS (
                 SELECT
                 FROM installation_settings
@@ -3839,7 +4631,7 @@ WITH
                 SELECT
                 FROM approvals a
                 WHERE
-                  a.id = $33::uuid
+                  a.id = $36::uuid
                   AND a.action = 'payout.release'
                   AND a.status = 'approved'
                   AND a.used_at IS NULL
@@ -3882,37 +4674,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::uuid[], $29::uuid[], $30::bigint[],
+            $31::text[], $32::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -3962,7 +4797,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4005,7 +4840,7 @@ WITH
       AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
       AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
       AND (
-        $52::boolean
+        $55::boolean
         OR NOT EXISTS (
           SELECT
           FROM installation_settings
@@ -4027,7 +4862,7 @@ WITH
           SELECT
           FROM approvals a
           WHERE
-            a.id = $51::uuid
+            a.id = $54::uuid
             AND a.action = 'payout.create'
             AND a.status = 'approved'
             AND a.used_at IS NULL
@@ -4093,37 +4928,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4135,7 +5013,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4236,37 +5114,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4278,7 +5199,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($48::uuid[], $49::text[], $50::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -4379,37 +5300,80 @@ WITH
     WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
     FROM
       (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::text[], $47::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
+            $49::text[], $50::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
     FROM
       (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
         UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
       ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
     UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
   )
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
 FROM changed
@@ -4446,11 +5410,21 @@ SELECT
     1, ceil(extract(epoch FROM greatest(l.hour, t.hour) + interval '1 hour' - clock_timestamp()))
   )::integer AS seconds_of_hour,
   greatest(
-    1, ceil(extract(epoch FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo') - clock_timestamp()))
+    1,
+    ceil(
+      extract(
+        epoch
+        FROM ((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)) - clock_timestamp()
+      )
+    )
   )::integer AS seconds_of_day
 FROM
   limits l,
-  (SELECT date_trunc('hour', clock_timestamp()) AS hour, (clock_timestamp() AT TIME ZONE 'America/Sao_Paulo')::date AS day) t
+  (
+    SELECT
+      date_trunc('hour', clock_timestamp()) AS hour,
+      (clock_timestamp() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS day
+  ) t
 WHERE l.owner_id = ANY ($1::uuid[]);
 
 -- payments/payouts/creation/PayoutLimits.ts updateUse
@@ -4519,15 +5493,7 @@ FROM
 ON CONFLICT (id) DO UPDATE
 SET
   status = excluded.status, amount = excluded.amount, pending = excluded.pending, provider_id = excluded.provider_id,
-  failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
-
--- payments/refunds/RefundStore.ts sumReturned
-SELECT
-  resource_id AS charge_id,
-  sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN - amount ELSE 0 END)::bigint AS amount
-FROM ledger_transfers
-WHERE resource_id = ANY ($1::uuid[]) AND (credit = 'acquirer' OR debit = 'acquirer')
-GROUP BY resource_id;
+  dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at;
 
 -- providers/OrderStore.ts claimMany
 WITH
@@ -4672,6 +5638,65 @@ SELECT order_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
 WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 
+-- receipts/Receipts.ts findCharge
+SELECT
+  c.status, c.paid_at IS NOT NULL AS moved, c.amount, c.paid_at AS at,
+  coalesce(
+    (
+      SELECT n.report -> 'payer'
+      FROM notifications n
+      WHERE
+        n.subject = replace(c.id::text, '-', '')
+        AND n.id >= c.id
+        AND n.outcome = 'applied'
+        AND n.report ->> '_tag' = 'charge.paid'
+      ORDER BY n.id
+      LIMIT 1
+    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
+  ) AS payer,
+  json_build_object(
+    'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
+    'institution', r.receiver ->> 'institution_name'
+  ) AS payee, c.end_to_end_id, NULL AS return_id, c.description, a.legal_name AS issuer
+FROM charges c JOIN accounts a ON a.id = c.account_id LEFT JOIN receivers r ON r.id = c.receiver_id
+WHERE c.id = $1::uuid;
+
+-- receipts/Receipts.ts findPayout
+SELECT
+  p.status, p.status = 'completed' AS moved, p.amount, p.processed_at AS at,
+  json_build_object('name', a.legal_name, 'document', a.document) AS payer,
+  json_build_object('name', p.recipient_name, 'document', p.recipient_document, 'institution', p.bank_account ->> 'bank') AS payee,
+  p.end_to_end_id, NULL AS return_id, p.description, a.legal_name AS issuer
+FROM payouts p JOIN accounts a ON a.id = p.account_id
+WHERE p.id = $1::uuid;
+
+-- receipts/Receipts.ts findRefund
+SELECT
+  f.status, f.status = 'completed' AS moved, f.amount, f.completed_at AS at,
+  json_build_object(
+    'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
+    'institution', r.receiver ->> 'institution_name'
+  ) AS payer,
+  coalesce(
+    (
+      SELECT n.report -> 'payer'
+      FROM notifications n
+      WHERE
+        n.subject = replace(c.id::text, '-', '')
+        AND n.id >= c.id
+        AND n.outcome = 'applied'
+        AND n.report ->> '_tag' = 'charge.paid'
+      ORDER BY n.id
+      LIMIT 1
+    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
+  ) AS payee, c.end_to_end_id, f.provider_id AS return_id, f.description, a.legal_name AS issuer
+FROM
+  refunds f
+  JOIN charges c ON c.id = f.charge_id
+  JOIN accounts a ON a.id = f.account_id
+  LEFT JOIN receivers r ON r.id = c.receiver_id
+WHERE f.id = $1::uuid;
+
 -- reports/Ownership.ts findHolders
 SELECT 'charge' AS kind, id::text AS name, connection_id
 FROM charges
@@ -4815,6 +5840,141 @@ FROM
   END
 WHERE p.id = $1::uuid;
 
+-- statements/BankStatementStore.ts findBankAccount
+SELECT c.id
+FROM acquirer_connections c
+WHERE
+  c.id = $1::uuid
+  OR c.id IN (
+    SELECT other.connection_id
+    FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+    WHERE own.connection_id = $1::uuid
+  )
+ORDER BY c.id
+LIMIT 1;
+
+-- statements/BankStatementStore.ts insertLines
+WITH
+  inserted AS (
+    INSERT INTO
+      bank_statement_lines (id, connection_id, statement_id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+    SELECT id, $1::uuid, $2::uuid, line, day::date, amount, occurrence, end_to_end_id, bank_id, description
+    FROM
+      (
+        SELECT id, line, day, amount, occurrence, end_to_end_id, bank_id, description
+        FROM
+          unnest($3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::text[]) AS t (id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
+      ) AS l
+    ON CONFLICT DO NOTHING
+    RETURNING id
+  )
+SELECT count(*)::integer AS count
+FROM inserted;
+
+-- statements/BooksOfDay.ts findResources
+SELECT charge_id AS id
+FROM charge_settlements
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND charge_id IS NOT NULL
+UNION
+SELECT id
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT charge_id
+FROM refunds
+WHERE
+  provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT id
+FROM acquirer_exceptions
+WHERE
+  kind = 'returned_payout'
+  AND external_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+LIMIT 5000;
+
+-- statements/BooksOfDay.ts findSentBack
+SELECT id, connection_id, end_to_end_id, amount
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status = 'completed'
+UNION
+(
+  SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
+  FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+  WHERE
+    t.connection_id IS NOT NULL
+    AND t.connection_id = ANY ($1::uuid[])
+    AND t.day BETWEEN $4::text::date - 30 AND $4::text::date
+    AND t.reason = 'payout.completed'
+    AND t.credit = 'acquirer'
+    AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
+    AND p.status = 'completed'
+    AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+  LIMIT 1000
+);
+
+-- statements/BooksOfDay.ts findUnsettled
+SELECT end_to_end_id AS name, 'payout' AS object, id
+FROM payouts
+WHERE
+  end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status <> 'completed'
+UNION ALL
+SELECT provider_id, 'refund', id
+FROM refunds
+WHERE
+  provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND connection_id = ANY ($1::uuid[])
+  AND status <> 'completed';
+
+-- statements/ReconciliationStore.ts findConnections
+SELECT $1::uuid AS id
+UNION
+SELECT other.connection_id
+FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+WHERE own.connection_id = $1::uuid;
+
+-- statements/ReconciliationStore.ts insertDays
+INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+SELECT id, connection_id, day::date, 'requested', now(), now()
+FROM (SELECT id, connection_id, day FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS t (id, connection_id, day)) AS d
+ON CONFLICT (connection_id, day) DO UPDATE
+SET status = 'requested', due_at = now();
+
+-- statements/ReconciliationStore.ts insertLines
+INSERT INTO
+  reconciliation_lines (
+    id, reconciliation_id, day, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id,
+    source_object, source_id, account_id, end_to_end_id, description, suggestions
+  )
+SELECT
+  id, $1::uuid, $2::text::date, state, difference, bank_line_id, bank_day::date, bank_amount, books_day::date, books_amount,
+  transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions
+FROM
+  (
+    SELECT
+      id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
+      account_id, end_to_end_id, description, suggestions::json AS suggestions
+    FROM
+      unnest(
+        $3::uuid[], $4::text[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::uuid[],
+        $12::text[], $13::uuid[], $14::uuid[], $15::text[], $16::text[], $17::text[]
+      ) AS t (
+        id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
+        account_id, end_to_end_id, description, suggestions
+      )
+  ) AS l;
+
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries
 SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = $2::text
@@ -4897,7 +6057,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6561,7 +7721,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes
@@ -6677,7 +7837,7 @@ WITH
     SELECT account_id, date, attempts, successes
     FROM
       (
-        SELECT *, (now() AT TIME ZONE 'America/Sao_Paulo')::date AS date
+        SELECT *, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date AS date
         FROM
           (
             SELECT account_id, attempts, successes

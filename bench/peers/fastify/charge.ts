@@ -91,6 +91,7 @@ export const toCharge = (row: ChargeRow) => ({
   webhook_url: row.webhook_url,
   expires_at: row.expires_at?.toISOString() ?? null,
   paid_at: row.paid_at?.toISOString() ?? null,
+  refunded_amount: 0,
   failure_reason: row.failure_reason,
   created_at: row.created_at.toISOString(),
   sequence: row.sequence

@@ -2,7 +2,8 @@
  * Validation of charge requests, and the schemas of charge responses.
  */
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { ChargeMethod, ChargeStatus, MINIMUM_CHARGE_CENTS } from "@pix-payments/domain/Charge"
+import { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
+import { MINIMUM_CHARGE_CENTS } from "@pix-payments/domain/Reason"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit } from "@pix-payments/domain/List"
 import { isUuid } from "@pix-payments/domain/Uuid"
@@ -114,6 +115,7 @@ export const chargeSchema = {
     webhook_url: stringOrNull,
     expires_at: stringOrNull,
     paid_at: stringOrNull,
+    refunded_amount: { type: "integer" },
     failure_reason: stringOrNull,
     created_at: string,
     sequence: { type: "integer" }

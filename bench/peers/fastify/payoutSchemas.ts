@@ -2,7 +2,7 @@
  * Validation of payout requests, and the schema of payout responses.
  */
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Payout"
+import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Reason"
 import { parsePixKey, type PixKeyType } from "@pix-payments/domain/PixKey"
 import { isPrintable } from "@pix-payments/domain/Text"
 import type { FieldError } from "./errors.ts"

@@ -5,7 +5,8 @@ import { Body, Controller, Get, Injectable, Param, Post, Query, Req, UseGuards, 
 import { InjectRepository } from "@nestjs/typeorm"
 import { buildBrCode } from "@pix-payments/domain/BrCode"
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { ChargeMethod, ChargeStatus, MINIMUM_CHARGE_CENTS } from "@pix-payments/domain/Charge"
+import { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
+import { MINIMUM_CHARGE_CENTS } from "@pix-payments/domain/Reason"
 import { parseDocument } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -267,6 +268,7 @@ const toCharge = (charge: Charge) => ({
   webhook_url: charge.webhook_url,
   expires_at: charge.expires_at,
   paid_at: charge.paid_at,
+  refunded_amount: 0,
   failure_reason: charge.failure_reason,
   created_at: charge.created_at,
   sequence: charge.sequence

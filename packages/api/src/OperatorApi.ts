@@ -10,6 +10,8 @@ import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
+import { BankStatementsGroup } from "./operator/BankStatements.ts"
+import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -23,6 +25,8 @@ import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
 import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
+import { ReceiptsGroup } from "./operator/Receipts.ts"
+import { ReconciliationsGroup } from "./operator/Reconciliations.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
 import { PayersGroup } from "./operator/Payers.ts"
 import { SearchGroup } from "./operator/Search.ts"
@@ -67,6 +71,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(CheckoutChargesGroup)
   .add(RefundsGroup)
   .add(RefundActionsGroup)
+  .add(ReceiptsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
   .add(ApprovalsGroup)
@@ -75,6 +80,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(DisputeActionsGroup)
   .add(ExceptionsGroup)
   .add(ExceptionActionsGroup)
+  .add(BankStatementsGroup)
+  .add(ReconciliationsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)
@@ -86,6 +93,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(AuditGroup)
   .add(TimelinesGroup)
   .add(LedgerGroup)
+  .add(AccountBooksGroup)
+  .add(ConnectionBooksGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)

@@ -387,7 +387,7 @@ describe("operator-openapi.json", () => {
     const conflicts = operations(operator).filter(({ responses }) => at(responses, "409") !== undefined)
     assert.deepStrictEqual(
       conflicts.flatMap(({ operationId, verb }) => (verb === "post" ? [] : [operationId])),
-      ["connectionActions.update"]
+      ["installation.update", "connectionActions.update"]
     )
     assert.includeMembers(
       conflicts.map(({ operationId }) => operationId),

@@ -79,6 +79,11 @@ const operatorContract = {
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
   refunds: ["GET /refunds list", "GET /refunds/{id} retrieve"],
   refundActions: ["POST /refunds/{id}/settle settle"],
+  receipts: [
+    "GET /charges/{id}/receipt charge",
+    "GET /payouts/{id}/receipt payout",
+    "GET /refunds/{id}/receipt refund"
+  ],
   payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
   payoutActions: [
     "POST /accounts/{id}/payouts create",
@@ -97,6 +102,13 @@ const operatorContract = {
     "POST /exceptions/{id}/settle settle"
   ],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
+  bankStatements: ["POST /bank-statements import", "GET /bank-statements list", "GET /bank-statements/{id} retrieve"],
+  reconciliations: [
+    "POST /reconciliations request",
+    "GET /reconciliations list",
+    "GET /reconciliations/{id} retrieve",
+    "GET /reconciliations/{id}/lines lines"
+  ],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
   webhookEndpoints: ["GET /webhooks listAll", "GET /applications/{id}/webhooks list", "GET /webhooks/{id} retrieve"],
@@ -106,6 +118,8 @@ const operatorContract = {
   requests: ["GET /requests list"],
   audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
   timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
+  accountBooks: ["GET /accounts/{id}/transactions transactions", "GET /accounts/{id}/closes closes"],
+  connectionBooks: ["GET /connections/{id}/transactions transactions", "GET /connections/{id}/closes closes"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],

@@ -13,6 +13,13 @@ const successesOf = (operation: string): ReadonlyArray<SchemaAST.AST> => {
 /** Whether an operation answers in lines of text. */
 export const answersLines = (operation: string): boolean => successesOf(operation).some(SchemaAST.isString)
 
+/** Whether an operation answers with a file. */
+export const answersFile = (operation: string): boolean => {
+  const [group = "", endpoint = ""] = operation.split(".")
+  const declared = (OperatorApi as unknown as HttpApi.Top).groups[group]?.endpoints[endpoint]
+  return [...(declared?.success ?? [])].some(({ ast }) => SchemaAST.isDeclaration(ast))
+}
+
 /** The names of a success; empty for an operation that answers text or nothing. */
 const namesOf = (operation: string): ReadonlyArray<unknown> =>
   successesOf(operation).flatMap((ast) => {

@@ -46,7 +46,15 @@ const moneyFields = new Set([
   "returned",
   "sent",
   "net",
-  "approval_limit"
+  "approval_limit",
+  "opening",
+  "closing",
+  "bank",
+  "books",
+  "bank_total",
+  "books_total",
+  "difference",
+  "unexplained"
 ])
 
 const styles: Readonly<Record<string, (text: string) => string>> = {

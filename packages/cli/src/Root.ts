@@ -9,14 +9,22 @@ import { listenCommand } from "./listen/Listen.ts"
 import { loginCommands } from "./Login.ts"
 import { JsonFlag } from "./Output.ts"
 import { ProfileFlag } from "./Profile.ts"
+import { importCommand } from "./StatementsImport.ts"
+import { reconcileCommand } from "./Reconcile.ts"
 import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
+
+/** Commands of a resource that are no operations. */
+const others: Readonly<Record<string, ReadonlyArray<typeof tailCommand | typeof importCommand>>> = {
+  logs: [tailCommand],
+  statements: [importCommand]
+}
 
 const resourceCommands = resources.map((resource) => {
   const { description, example } = withHelp(resource)
   const command = Command.make(resource).pipe(
     Command.withDescription(description),
     Command.withExamples([{ command: example }]),
-    Command.withSubcommands([...operationCommands(resource), ...(resource === "logs" ? [tailCommand] : [])])
+    Command.withSubcommands([...operationCommands(resource), ...(others[resource] ?? [])])
   )
   return resource === "connections" ? Command.withAlias(command, "connection") : command
 })
@@ -30,7 +38,7 @@ export const root = Command.make("pix").pipe(
   ]),
   Command.withSubcommands([
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
-    { group: "Money", commands: [balanceCommand] },
+    { group: "Money", commands: [balanceCommand, reconcileCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
     { group: "This machine", commands: [...loginCommands, completionsCommand(() => tree)] }
   ]),

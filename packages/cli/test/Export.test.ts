@@ -2,6 +2,8 @@
 import { assert, describe, it as test } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Readable } from "node:stream"
 import { installed } from "./support/Pix.ts"
@@ -77,4 +79,61 @@ describe("pix audit export", () => {
       }).pipe(Effect.scoped),
     WITHIN_MS
   )
+
+  test.live("CLI-38: statement files are imported one after the other, and what could not be read is shown", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(join(tmpdir(), "pix-statements-"))
+      const files = ["a.ofx", "b.ofx"].map((name) => join(folder, name))
+      for (const file of files) writeFileSync(file, `the content of ${file}`)
+      const statement = { object: "bank_statement", lines_read: 3, lines_new: 2, lines_known: 1, problems: [] }
+      const unread = [{ line: 7, reason: "its amount cannot be read", text: "1.234" }]
+      const service = yield* replying(() => ({
+        status: 201,
+        headers: json,
+        body: JSON.stringify({ ...statement, unread })
+      }))
+      const { code, out } = yield* asking(service.port, "statements", "import", ...files, "--connection", ID, "--json")
+      assert.strictEqual(code, 0)
+      assert.lengthOf(out.trim().split("\n"), 2)
+      const missing = yield* asking(service.port, "statements", "import", join(folder, "no.ofx"), "--connection", ID)
+      assert.strictEqual(missing.code, 2)
+      assert.include(missing.err, "cannot be read: ENOENT")
+      const wrong = yield* replying(() => ({
+        status: 201,
+        headers: json,
+        body: JSON.stringify({ ...statement, unread, problems: ["its closing is wrong"] })
+      }))
+      assert.strictEqual((yield* asking(wrong.port, "statements", "import", files[0]!, "--connection", ID)).code, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  test.live("CLI-37: a file is written as it is, and a refusal is none", () =>
+    Effect.gen(function* () {
+      const bytes = Buffer.from([0x25, 0x50, 0x44, 0x46, 0, 255, 254, 10])
+      const service = yield* serving((_, response) => {
+        response.writeHead(200, { "content-type": "application/pdf" }).end(bytes)
+      })
+      const program = join(yield* Effect.promise(installed), "node_modules/.bin/pix")
+      const { status, stdout } = spawnedFor(program, service.port, ID)
+      assert.deepStrictEqual([yield* Effect.promise(() => status), Buffer.concat(stdout)], [0, bytes])
+      const refused = yield* replying(() => ({
+        status: 409,
+        headers: json,
+        body: JSON.stringify({ code: "INVALID_STATE", message: "a reason" })
+      }))
+      const { code, out } = yield* asking(refused.port, "receipts", "charge", ID)
+      assert.deepStrictEqual([code, out], [5, ""])
+    }).pipe(Effect.scoped)
+  )
 })
+
+const spawnedFor = (program: string, port: number, id: string) => {
+  const child = spawn(process.execPath, [program, "receipts", "charge", id, "--format", "pdf"], {
+    env: { ...process.env, PIX_URL: `http://127.0.0.1:${port}`, PIX_TOKEN: "a token" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const stdout: Array<Buffer> = []
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
+  const status = new Promise<number | null>((resolve) => child.once("close", resolve))
+  return { status, stdout }
+}

@@ -24,9 +24,11 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { ChargesService, PaymentsService, PayoutsService } from "./generated/Operations.ts"
+import { callerOf, type CallSite, captureCallSite } from "@pix-payments/client/internal/CallSite"
 import type { Charge, Page, Payout } from "@pix-payments/client/internal/generated/Resources"
 import { type Route, routes, version } from "@pix-payments/client/internal/generated/Routes"
 import { MAX_PAGE_SIZE, startPagination } from "@pix-payments/client/internal/Pagination"
+import { paramsProblem } from "@pix-payments/client/internal/Params"
 import {
   apiKeyProblem,
   baseUrlProblem,
@@ -36,9 +38,11 @@ import {
 import {
   type ChargeCondition,
   type Condition,
+  intervalOf,
   isMet,
+  MAX_WAIT_MS,
   isTransient,
-  maxWaitProblem,
+  waitProblem,
   nextPollDelayMs,
   nextPollOf,
   type PayoutCondition,
@@ -65,11 +69,10 @@ export interface PaymentsClientOptions {
 
 /** Options of `waitUntil`. */
 export interface WaitOptions extends RequestOptions {
-  /**
-   * The longest time to wait, in milliseconds. 0 polls once. Without it, `waitUntil` polls until the condition is met or
-   * can no longer be met, even while the service is unavailable.
-   */
+  /** The longest time to wait, in milliseconds. 0 polls once, `Infinity` without end. Default: one hour. */
   readonly maxWaitMs?: number | undefined
+  /** The first interval, in milliseconds. Each next one is longer by as much. Default: 30 000; 1000 for a service on this machine. */
+  readonly intervalMs?: number | undefined
 }
 
 /** The operations under `charges`. */
@@ -78,7 +81,7 @@ export interface ChargesClient extends ChargesService {
    * Polls a charge until it has a status, one of several statuses, or satisfies a predicate: at once, then after 30 s, 60 s,
    * 90 s and so on, and once more when `maxWaitMs` has passed. Webhooks are faster, and a key that polls more often may be
    * suspended. Fails with `WaitError` if the condition can no longer be met or `maxWaitMs` has passed, and with `UsageError`
-   * if `maxWaitMs` is negative or not a number.
+   * if `maxWaitMs` or `intervalMs` is negative or not a number.
    *
    * `expired` ends the wait: a late payment is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
    * it polls again after the next interval, and fails with that error if `maxWaitMs` has passed. Any other error ends the
@@ -163,10 +166,10 @@ export class PaymentsClient extends Context.Service<PaymentsClient, PaymentsClie
           Effect.flatMap(AttemptHeaders, (headers) =>
             next(
               HttpClientRequest.setHeaders(request, {
+                "user-agent": `pix-payments-client/${version}`,
                 ...headers,
                 ...request.headers,
                 accept: "application/json",
-                "user-agent": `pix-payments-client/${version}`,
                 "x-api-key": Redacted.value(options.apiKey)
               })
             )
@@ -212,7 +215,7 @@ const api = PaymentsApi.annotate(HttpApi.PayloadParseOptions, lenient)
 
 const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
   const { apiKey, baseUrl, headers = {}, maxRetries = 2, timeoutMs = 30_000 } = options
-  const defaults: Defaults = { timeoutMs, maxRetries, headers }
+  const defaults: Defaults = { baseUrl, timeoutMs, maxRetries, headers }
   const problem = baseUrlProblem(baseUrl) ?? apiKeyProblem(Redacted.value(apiKey)) ?? optionsProblem(defaults)
   if (problem !== undefined) {
     return yield* new PaymentsError({
@@ -232,55 +235,72 @@ const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
     const responses: Record<string, unknown> = (withResponse[group] = {})
     for (const [name, route] of Object.entries(members)) {
       const call = operationOf(defaults, `${group}.${name}`, route, derived[group]?.[name] as Method)
+      const from = <A>(use: (parameters: ReadonlyArray<unknown>, site: CallSite) => A) =>
+        function method(...parameters: ReadonlyArray<unknown>) {
+          const site = captureCallSite(method)
+          return use(parameters, site)
+        }
       if (isList(route)) {
-        results[name] = (...parameters: ReadonlyArray<unknown>) => streamItems(route, parameters, call)
+        results[name] = from((parameters, site) => streamItems(route, parameters, call, site))
       } else {
-        results[name] = (...parameters: ReadonlyArray<unknown>) => Effect.map(call(parameters), ({ data }) => data)
-        responses[name] = (...parameters: ReadonlyArray<unknown>) => call(parameters)
+        results[name] = from((parameters, site) => Effect.map(call(parameters, site), ({ data }) => data))
+        responses[name] = from(call)
       }
     }
   }
   const operations = plain as unknown as PaymentsService
   return PaymentsClient.of({
     ...operations,
-    charges: { ...operations.charges, waitUntil: waitUntil("charge", operations.charges.retrieve) },
-    payouts: { ...operations.payouts, waitUntil: waitUntil("payout", operations.payouts.retrieve) },
+    charges: {
+      ...operations.charges,
+      waitUntil: waitUntil("charge", operations.charges.retrieve, intervalOf(baseUrl))
+    },
+    payouts: {
+      ...operations.payouts,
+      waitUntil: waitUntil("payout", operations.payouts.retrieve, intervalOf(baseUrl))
+    },
     withResponse: withResponse as unknown as PaymentsClientShape["withResponse"]
   })
 })
 
 const isList = (route: Route): boolean => route.list === true
 
-type OperationCall = (parameters: ReadonlyArray<unknown>) => Effect.Effect<WithResponse<unknown>, PaymentsError>
+type OperationCall = (
+  parameters: ReadonlyArray<unknown>,
+  site: CallSite
+) => Effect.Effect<WithResponse<unknown>, PaymentsError>
 
 /** The method of one operation. Its signature is the generated one. */
 const operationOf =
   (defaults: Defaults, name: string, route: Route, method: Method): OperationCall =>
-  (parameters) => {
+  (parameters, site) => {
     const rest = [...parameters]
     const id = route.id ? (rest.shift() as string) : undefined
     // Serialized when the operation is called, not when its effect runs: every run and retry sends the same creation.
-    const body = route.body ? serialize(rest.shift()) : undefined
+    const params = route.body ? rest.shift() : undefined
+    const body = route.body ? serialize(params) : undefined
+    const problem = paramsProblem(name, params)
     const query = route.query ? serialize(rest.shift()) : undefined
     const options: CreateOptions = rest[0] ?? {}
     // `null` is rejected, not replaced: a generated key would hide the mistake.
     const { idempotencyKey: given } = options
     const idempotencyKey = route.keyed ? (given === undefined ? crypto.randomUUID() : given) : undefined
-    return send(defaults, { name, route, method, id, body, query, idempotencyKey }, options)
+    return send(defaults, { name, route, method, id, body, query, problem, idempotencyKey, site }, options)
   }
 
 /** The items of every page of a list. */
 const streamItems = (
   route: Route,
   parameters: ReadonlyArray<unknown>,
-  call: OperationCall
+  call: OperationCall,
+  site: CallSite
 ): Stream.Stream<unknown, PaymentsError> => {
   const [query, options] = route.query ? parameters : [undefined, parameters[0]]
   const first: object = { limit: MAX_PAGE_SIZE, ...(query as object | undefined) }
   return Stream.suspend(() => {
     const cursorAfter = startPagination()
     return Stream.paginate(first, (pageQuery) =>
-      Effect.map(call(route.query ? [pageQuery, options] : [options]), ({ data }) => {
+      Effect.map(call(route.query ? [pageQuery, options] : [options], site), ({ data }) => {
         const page = data as Page<unknown>
         const cursor = cursorAfter(page)
         const next = Option.map(Option.fromUndefinedOr(cursor?.next), (last) => ({ ...first, starting_after: last }))
@@ -294,15 +314,20 @@ const streamItems = (
 const isTransientError = ({ reason }: PaymentsError): boolean =>
   "status" in reason ? isTransient(reason.status) : reason._tag === "ConnectionError" || reason._tag === "TimeoutError"
 
-const waitUntil =
-  <Resource extends Pollable>(
-    kind: PollableKind,
-    retrieve: (id: string, options?: RequestOptions) => Effect.Effect<Resource, PaymentsError>
-  ) =>
-  (id: string, condition: Condition<Resource>, { maxWaitMs = Infinity, ...options }: WaitOptions = {}) => {
+const waitUntil = <Resource extends Pollable>(
+  kind: PollableKind,
+  retrieve: (id: string, options?: RequestOptions) => Effect.Effect<Resource, PaymentsError>,
+  defaultIntervalMs: number
+) =>
+  function wait(
+    id: string,
+    condition: Condition<Resource>,
+    { intervalMs = defaultIntervalMs, maxWaitMs = MAX_WAIT_MS, ...options }: WaitOptions = {}
+  ) {
+    const site = captureCallSite(wait)
     const operation = `${kind}s.waitUntil`
     return Effect.gen(function* () {
-      const problem = maxWaitProblem(maxWaitMs)
+      const problem = waitProblem(maxWaitMs, intervalMs)
       if (problem !== undefined) {
         const message = `${operation}: ${problem}`
         return yield* new PaymentsError({ operation, attempts: 0, reason: { _tag: "UsageError", message } })
@@ -315,8 +340,8 @@ const waitUntil =
         if (!failed && isMet(condition, read)) return read
         const leftMs: number = isLast ? 0 : endMs - (yield* Clock.currentTimeMillis)
         const next = failed
-          ? (nextPollDelayMs(attempts, leftMs, Object(read.reason).retryAfterMs) ?? read)
-          : nextPollOf(kind, condition, read, attempts, leftMs, maxWaitMs)
+          ? (nextPollDelayMs(attempts, intervalMs, leftMs, Object(read.reason).retryAfterMs) ?? read)
+          : nextPollOf(kind, condition, read, attempts, intervalMs, leftMs, maxWaitMs)
         if (next instanceof PaymentsError) return yield* next
         if (typeof next === "string") {
           const reason = { _tag: "WaitError", message: next, [kind]: read } as const
@@ -325,5 +350,5 @@ const waitUntil =
         isLast = next === leftMs
         yield* Effect.sleep(next)
       }
-    }).pipe(Effect.withSpan(operation))
+    }).pipe(Effect.withSpan(operation, undefined, { captureStackTrace: () => callerOf(site) }))
   }

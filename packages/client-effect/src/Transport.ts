@@ -8,7 +8,7 @@
  *   error responses into failures. A charge that the acquirer rejected in an earlier attempt fails the operation (CHG-3).
  * - A replay of a creation with other params is an error.
  * - Results are not decoded: unknown fields and unknown values are kept.
- * - Each operation is a span with its name. Time comes from `Clock` and jitter from `Random`, so tests control both.
+ * - Each operation is a span with its name, whose frame is the line that called it. Time comes from `Clock` and jitter from `Random`, so tests control both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Clock from "effect/Clock"
@@ -18,12 +18,13 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Random from "effect/Random"
 import type * as Schema from "effect/Schema"
-import { connectionFailure, nextStep } from "@pix-payments/client/internal/ConnectionFailure"
+import { callerOf, type CallSite } from "@pix-payments/client/internal/CallSite"
+import { connectionFailure, hostOf, nextStep } from "@pix-payments/client/internal/ConnectionFailure"
 import type { CallInfo } from "@pix-payments/client/internal/Errors"
 import type { Charge, Payout } from "@pix-payments/client/internal/generated/Resources"
 import type { Route } from "@pix-payments/client/internal/generated/Routes"
 import { acquirerRejection, replayDifferences } from "@pix-payments/client/internal/Replay"
-import { apiErrorFields, isComplete } from "@pix-payments/client/internal/ResponseBody"
+import { apiErrorFields, excerptOf, isComplete } from "@pix-payments/client/internal/ResponseBody"
 import {
   isAlreadyDeleted,
   isOutcomeUnknown,
@@ -62,11 +63,16 @@ export interface Operation {
   readonly query?: string | undefined
   /** JSON; `undefined` if the operation has none, or if it cannot be serialized. */
   readonly body?: string | undefined
+  /** What is wrong with the params. */
+  readonly problem?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Where the application called it. */
+  readonly site: CallSite
 }
 
 /** The settings of a client. */
 export interface Defaults {
+  readonly baseUrl: string
   readonly timeoutMs: number
   readonly maxRetries: number
   readonly headers: Readonly<Record<string, string>>
@@ -93,7 +99,8 @@ export const send = <T>(
       )
     const problem =
       optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: { ...defaults.headers, ...options.headers } }) ??
-      (route.id && !isPathSegment(operation.id) ? "id is missing or invalid: pass the resource's id" : undefined)
+      (route.id && !isPathSegment(operation.id) ? "id is missing or invalid: pass the resource's id" : undefined) ??
+      operation.problem
     if (problem !== undefined) return usageError(problem)
     const { body, query } = operation
     if ((route.body && body === undefined) || (route.query && query === undefined)) {
@@ -108,17 +115,18 @@ export const send = <T>(
       responseMode: "response-only"
     })
 
-    const failedCall = { ...identity, method }
+    const failedCall = { ...identity, method, url: defaults.baseUrl }
+    const extraHeaders = Object.fromEntries(
+      Object.entries({ ...defaults.headers, ...options.headers }).map(([header, value]) => [
+        header.toLowerCase(),
+        value
+      ])
+    )
 
     const attempt = (call: CallInfo & { readonly requestId: string }) =>
       Effect.gen(function* () {
         const fail = (reason: PaymentsErrorReason, requestId = call.requestId) =>
           Effect.fail(new PaymentsError({ ...call, requestId, reason }))
-        const malformed = {
-          _tag: "ConnectionError",
-          message: `${name}: the response is incomplete, or not the service's${nextStep(failedCall)}`,
-          reason: "malformed"
-        } as const
         let received: HttpClientResponse | undefined
         const { response, text } = yield* request.pipe(
           // `HttpClient.filterStatusOk` and similar turn error responses into failures.
@@ -128,8 +136,7 @@ export const send = <T>(
             return Effect.map(response.text, (text) => ({ response, text }))
           }),
           Effect.provideService(AttemptHeaders, {
-            ...defaults.headers,
-            ...options.headers,
+            ...extraHeaders,
             "x-request-id": call.requestId
           }),
           Effect.catch((error) =>
@@ -146,7 +153,7 @@ export const send = <T>(
             orElse: () =>
               fail({
                 _tag: "TimeoutError",
-                message: `${name}: no response within ${timeoutMs} ms${nextStep(failedCall)}`,
+                message: `${name}: no response of ${hostOf(failedCall)} within ${timeoutMs} ms${nextStep(failedCall)}`,
                 timeoutMs
               })
           }),
@@ -158,12 +165,17 @@ export const send = <T>(
         )
         const requestId = response.headers["x-request-id"] ?? call.requestId
         const parsed = parse(text)
+        const { status } = response
+        const described = { status, text, header: (header: string) => response.headers[header] ?? null }
         if (!isOk(response) && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
           const afterMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
-          const fields = apiErrorFields(response.status, parsed ?? text, afterMs, name, requestId)
+          const fields = apiErrorFields(described, parsed ?? text, afterMs, name, requestId)
           return yield* fail(apiErrorReason(fields, isKnown), requestId)
         }
-        if (!isComplete(route, response.status, text, parsed)) return yield* fail(malformed, requestId)
+        if (!isComplete(route, status, text, parsed)) {
+          const message = `${name}: the response is incomplete, or not the service's: ${excerptOf(described)}${nextStep(failedCall)}`
+          return yield* fail({ _tag: "ConnectionError", message, reason: "malformed" }, requestId)
+        }
         const replayed = response.headers["idempotent-replayed"] === "true"
         if (replayed && body !== undefined) {
           const fields = options.onReplayMismatch === "return" ? [] : replayDifferences(JSON.parse(body), parsed)
@@ -174,14 +186,14 @@ export const send = <T>(
           }
           const rejection = mayBeDone ? acquirerRejection(parsed) : undefined
           if (rejection !== undefined) {
-            const fields = apiErrorFields(422, rejection, undefined, name, requestId)
+            const fields = apiErrorFields({ ...described, status: 422 }, rejection, undefined, name, requestId)
             return yield* fail(apiErrorReason(fields, isKnown), requestId)
           }
         }
         return {
           data: (method === "DELETE" ? undefined : parsed) as T,
           response: {
-            status: response.status,
+            status,
             headers: response.headers,
             requestId,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -192,7 +204,9 @@ export const send = <T>(
       })
 
     const attemptFrom = (attempts: number): Effect.Effect<WithResponse<T>, PaymentsError> =>
-      Effect.suspend(() => attempt({ ...identity, attempts, requestId: crypto.randomUUID() })).pipe(
+      Effect.suspend(() =>
+        attempt({ ...identity, attempts, requestId: extraHeaders["x-request-id"] ?? crypto.randomUUID() })
+      ).pipe(
         Effect.catch((error) => {
           const { reason } = error
           const isAnswered = "status" in reason
@@ -208,7 +222,7 @@ export const send = <T>(
         })
       )
     return attemptFrom(1)
-  }).pipe(Effect.withSpan(operation.name, { kind: "client" }))
+  }).pipe(Effect.withSpan(operation.name, { kind: "client" }, { captureStackTrace: () => callerOf(operation.site) }))
 }
 
 /** Whether this release knows an error code. */

@@ -30,3 +30,4 @@ export type { ApiErrorFields, CallInfo, ConnectionErrorReason } from "@pix-payme
 export type * from "./generated/Operations.ts"
 export type * from "@pix-payments/client/internal/generated/Resources"
 export type { ChargeCondition, Condition, PayoutCondition, Pollable } from "@pix-payments/client/internal/WaitUntil"
+export { txidOf } from "@pix-payments/client/internal/Txid"

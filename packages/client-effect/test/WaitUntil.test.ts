@@ -15,7 +15,9 @@ describe("waitUntil of the Effect client", () => {
   it.effect("ERR-15: polls at once, then after 30 s, 60 s, 90 s, by the Clock", () =>
     Effect.gen(function* () {
       let polls = 0
-      const waiting = Effect.flatMap(PaymentsClient, ({ charges }) => charges.waitUntil("1", "paid")).pipe(
+      const waiting = Effect.flatMap(PaymentsClient, ({ charges }) =>
+        charges.waitUntil("1", "paid", { intervalMs: 30_000 })
+      ).pipe(
         Effect.provide(
           PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
             Layer.provide(FetchHttpClient.layer),
@@ -61,7 +63,7 @@ describe("waitUntil of the Effect client", () => {
           return answer === undefined ? Promise.reject(new TypeError("fetch failed")) : Promise.resolve(answer.clone())
         }
         const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
-          charges.waitUntil("1", "paid", { maxWaitMs: 210_000, maxRetries: 0 })
+          charges.waitUntil("1", "paid", { intervalMs: 30_000, maxWaitMs: 210_000, maxRetries: 0 })
         ).pipe(
           Effect.map(({ status }) => status),
           Effect.catchTag("PaymentsError", ({ reason }) => Effect.succeed(reason._tag)),
@@ -96,7 +98,7 @@ describe("waitUntil of the Effect client", () => {
             return Promise.resolve(Response.json(chargeOf({ status })))
           }
           const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
-            Effect.flip(charges.waitUntil("1", condition, options))
+            Effect.flip(charges.waitUntil("1", condition, { intervalMs: 30_000, ...options }))
           ).pipe(
             Effect.provide(
               PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
@@ -134,7 +136,9 @@ describe("waitUntil of the Effect client", () => {
   it.effect("payouts.waitUntil returns the payout, and fails if the status can no longer be reached", () =>
     Effect.gen(function* () {
       const wait = (status: string) =>
-        Effect.flatMap(PaymentsClient, ({ payouts }) => payouts.waitUntil("1", "completed")).pipe((waiting) =>
+        Effect.flatMap(PaymentsClient, ({ payouts }) =>
+          payouts.waitUntil("1", "completed", { intervalMs: 30_000 })
+        ).pipe((waiting) =>
           withStub(
             (response, _, count) => json(response, 200, payoutOf({ status: count === 1 ? "processing" : status })),
             waiting

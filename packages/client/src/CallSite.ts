@@ -18,6 +18,9 @@ export const captureCallSite = (below: (...parameters: never) => unknown): CallS
   return site
 }
 
+/** The line of the call: `at placeOrder (file:///shop.js:4:26)`. */
+export const callerOf = ({ stack }: CallSite): string | undefined => stack?.split("\n")[1]?.trim()
+
 /** Replaces the stack of a rejection with the stack of the call. */
 export const withCallSite = <A>(result: Promise<A>, site: CallSite): Promise<A> =>
   result.catch((error: unknown) => {

@@ -18,6 +18,8 @@ export interface ConnectionFailure {
 export interface FailedCall {
   readonly operation: string
   readonly method: string
+  /** Where it was sent. */
+  readonly url: string
   readonly idempotencyKey?: string | undefined
 }
 
@@ -34,7 +36,8 @@ export const connectionFailure = (call: FailedCall, cause: unknown, mayBeDone: b
   }
   isConnecting ||= proxyStatus !== undefined || BEFORE_SENDING.test(`${causeCode}`)
   const isSent = mayBeDone || !isConnecting
-  const problem = isSent ? `connection lost${causeCode ? ` (${causeCode})` : ""}` : causeCode
+  const host = hostOf(call)
+  const problem = isSent ? `connection to ${host} lost${causeCode ? ` (${causeCode})` : ""}` : `${causeCode} ${host}`
   return {
     message:
       `${call.operation}: ${proxyStatus ? `the proxy answered ${proxyStatus}` : problem}` +
@@ -44,8 +47,11 @@ export const connectionFailure = (call: FailedCall, cause: unknown, mayBeDone: b
   }
 }
 
+/** Host and port of a call. */
+export const hostOf = ({ url }: Pick<FailedCall, "url">): string => new URL(url).host
+
 /** The end of a message about a call that may have been processed: what to do next. */
-export const nextStep = ({ idempotencyKey, method }: FailedCall): string => {
+export const nextStep = ({ idempotencyKey, method }: Omit<FailedCall, "url" | "operation">): string => {
   if (method === "GET") return "; repeat the call"
   const advice =
     method !== "POST"
@@ -56,6 +62,6 @@ export const nextStep = ({ idempotencyKey, method }: FailedCall): string => {
   return `; it may have been processed: ${advice}`
 }
 
-/** Error codes of failures before the request is sent: DNS, connect (Node, Bun) and certificates. */
+/** Error codes of failures before the request is sent: DNS, connect (Node, Bun), a server without TLS, and certificates. */
 const BEFORE_SENDING =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)|CERT|_LEAF_/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)|CERT|_LEAF_|WRONG_VERSION/

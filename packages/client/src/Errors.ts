@@ -64,6 +64,8 @@ export class ConnectionError extends PaymentsError {
   declare readonly reason: ConnectionErrorReason
   /** The transport's error code, if any: `ECONNREFUSED`. */
   declare readonly causeCode?: string
+  /** The HTTP status of a `malformed` response. */
+  declare readonly status?: number
 }
 
 /** An attempt took longer than `timeoutMs`. */

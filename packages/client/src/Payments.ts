@@ -8,7 +8,7 @@
  * - The stack of an error includes the line of the call.
  */
 import { Call, type CreateOptions, type RequestOptions, type WithResponse } from "./Call.ts"
-import { captureCallSite, withCallSite } from "./CallSite.ts"
+import { type CallSite, captureCallSite, withCallSite } from "./CallSite.ts"
 import { UsageError } from "./Errors.ts"
 import type {
   AccountOperations,
@@ -27,6 +27,7 @@ import { apiKeyProblem, baseUrlProblem, normalizeBaseUrl, optionsProblem } from 
 import {
   type ChargeCondition,
   type Condition,
+  intervalOf,
   type PayoutCondition,
   type PollableKind,
   type WaitOptions,
@@ -70,7 +71,7 @@ export interface RawOptions extends RequestOptions {
 export interface Charges extends ChargesOperations {
   /**
    * Polls a charge until it has a status, one of several statuses, or satisfies a predicate: at once, then after 30 s, 60 s,
-   * 90 s and so on, and once more when `maxWaitMs` has passed. Webhooks are faster, and a key that polls more often may be
+   * 90 s and so on, and once more when `maxWaitMs` has passed, by default after an hour. Webhooks are faster, and a key that polls more often may be
    * suspended.
    *
    * `expired` ends the wait: a late payment is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
@@ -78,7 +79,7 @@ export interface Charges extends ChargesOperations {
    * once.
    *
    * @throws {WaitError} if the condition can no longer be met, or after `maxWaitMs`; `error.charge` is the last state
-   * @throws {UsageError} if `maxWaitMs` is negative or not a number
+   * @throws {UsageError} if `maxWaitMs` or `intervalMs` is negative or not a number
    */
   readonly waitUntil: (id: string, condition: ChargeCondition, options?: WaitOptions) => Promise<Charge>
 }
@@ -90,7 +91,7 @@ export interface Payouts extends PayoutsOperations {
    * `charges.waitUntil`. Use it to learn that a payout is `completed`: `payment.pix.completed` is not dispatched yet.
    *
    * @throws {WaitError} if the condition can no longer be met, or after `maxWaitMs`; `error.payout` is the last state
-   * @throws {UsageError} if `maxWaitMs` is negative or not a number
+   * @throws {UsageError} if `maxWaitMs` or `intervalMs` is negative or not a number
    */
   readonly waitUntil: (id: string, condition: PayoutCondition, options?: WaitOptions) => Promise<Payout>
 }
@@ -142,13 +143,13 @@ export class Payments implements Operations {
       }
       Object.assign(this, { [group]: operations })
     }
-    addWaitUntil("charge", this.charges)
-    addWaitUntil("payout", this.payouts)
+    addWaitUntil("charge", this.charges, config)
+    addWaitUntil("payout", this.payouts, config)
     this.request = function request(verb, path, options = {}) {
       const method = verb.toUpperCase()
       const { body, idempotencyKey, query } = options
       const operation = { name: `${method} ${path}`, route: { method, path }, body, query, idempotencyKey }
-      return startCall(config, operation, options, request)
+      return startCall(config, operation, options, captureCallSite(request))
     }
   }
 }
@@ -181,13 +182,14 @@ const configOf = (options: PaymentsOptions): Config => {
 /** The method of one operation. Its signature is the generated one. */
 const operationOf = (config: Config, name: string, route: Route) =>
   function call(...parameters: ReadonlyArray<unknown>): unknown {
+    // Here, because a function that ends in a call is no longer on the stack in JavaScriptCore.
+    const site = captureCallSite(call)
     const rest = [...parameters]
     const id = route.id ? rest.shift() : undefined
     const body = route.body ? (rest.shift() ?? {}) : undefined
     const query = route.query ? (rest.shift() as PageQuery | undefined) : undefined
     const options: CreateOptions = rest[0] ?? {}
     if (route.list) {
-      const site = captureCallSite(call)
       return new PageCall(query ?? {}, (page) =>
         withCallSite(send<Page<unknown>>(config, { name, route, query: route.query && page }, options), site)
       )
@@ -195,28 +197,26 @@ const operationOf = (config: Config, name: string, route: Route) =>
     const { idempotencyKey: given } = options
     // `null` is rejected, not replaced: a generated key would hide the mistake.
     const idempotencyKey = route.keyed ? (given === undefined ? crypto.randomUUID() : given) : undefined
-    return startCall(config, { name, route, id, body, idempotencyKey }, options, call)
+    return startCall(config, { name, route, id, body, idempotencyKey }, options, site)
   }
 
-/** Sends the request at once. `below` is the function that the application called. */
-const startCall = <T>(
-  config: Config,
-  operation: Operation,
-  options: CreateOptions,
-  below: (...parameters: never) => unknown
-): Call<T> => {
-  const settled: Promise<WithResponse<T>> = withCallSite(send(config, operation, options), captureCallSite(below))
+/** Sends the request at once. */
+const startCall = <T>(config: Config, operation: Operation, options: CreateOptions, site: CallSite): Call<T> => {
+  const settled: Promise<WithResponse<T>> = withCallSite(send(config, operation, options), site)
   return new Call(() => settled, operation.idempotencyKey)
 }
 
 const addWaitUntil = <Resource extends Charge | Payout>(
   kind: PollableKind,
-  group: { readonly retrieve: (id: string, options?: RequestOptions) => Promise<Resource> }
+  group: { readonly retrieve: (id: string, options?: RequestOptions) => Promise<Resource> },
+  { baseUrl }: Config
 ) => {
   const { retrieve } = group
   Object.assign(group, {
     waitUntil: function wait(id: string, condition: Condition<Resource>, options?: WaitOptions) {
-      return withCallSite(waitUntil(kind, retrieve, id, condition, options), captureCallSite(wait))
+      const site = captureCallSite(wait)
+      const intervalMs = options?.intervalMs ?? intervalOf(baseUrl)
+      return withCallSite(waitUntil(kind, retrieve, id, condition, { ...options, intervalMs }), site)
     }
   })
 }

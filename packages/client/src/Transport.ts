@@ -9,7 +9,7 @@
  * - Redirects are not followed, so the API key goes to no other host. No error or hook contains it.
  */
 import type { CreateOptions, ResponseHeaders, WithResponse } from "./Call.ts"
-import { connectionFailure, nextStep } from "./ConnectionFailure.ts"
+import { connectionFailure, hostOf, nextStep } from "./ConnectionFailure.ts"
 import {
   AbortError,
   ApiError,
@@ -23,8 +23,9 @@ import {
 } from "./Errors.ts"
 import { type Route, version } from "./generated/Routes.ts"
 import { type AttemptInfo, type Hooks, runHook } from "./Hooks.ts"
+import { paramsProblem } from "./Params.ts"
 import { acquirerRejection, replayDifferences } from "./Replay.ts"
-import { apiErrorFields, isComplete } from "./ResponseBody.ts"
+import { apiErrorFields, excerptOf, isComplete } from "./ResponseBody.ts"
 import {
   isAlreadyDeleted,
   isOutcomeUnknown,
@@ -109,7 +110,9 @@ export const send = async <T>(
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
   const extraHeaders = { ...config.headers, ...options.headers }
-  const problem = optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders })
+  const problem =
+    optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders }) ??
+    paramsProblem(name, operation.body)
   if (problem) throw usageError(problem)
   if (route.id && !isPathSegment(operation.id)) throw usageError("id is missing or invalid: pass the resource's id")
   if (!route.path.startsWith("/")) throw usageError("the path must begin with /")
@@ -122,27 +125,28 @@ export const send = async <T>(
     // The original message may contain params.
     throw usageError("params must be JSON: no BigInt, no circular reference")
   }
-  const headers: Record<string, string> = {}
+  const headers: Record<string, string> = { "user-agent": `pix-payments-client/${version}` }
   for (const [header, value] of Object.entries(extraHeaders)) headers[header.toLowerCase()] = value
   Object.assign(
     headers,
-    { accept: "application/json", "user-agent": `pix-payments-client/${version}` },
+    { accept: "application/json" },
     body && { "content-type": "application/json" },
     idempotencyKey && { "idempotency-key": idempotencyKey }
   )
+  const ownId = headers["x-request-id"]
   const isRepeatable = method !== "POST" || Boolean(idempotencyKey)
 
   /** Whether an attempt without a result may have been processed. */
   let mayBeDone = false
   for (let attempt = 1; ; attempt++) {
-    const sentId = crypto.randomUUID()
+    const sentId = ownId ?? crypto.randomUUID()
     headers["x-request-id"] = sentId
     const info: AttemptInfo = { ...identity, method, url, attempt, requestId: sentId }
     const onInterrupt = (interruption: Interruption) => {
       if (interruption === "aborted") return abortError()
       // Before the first attempt, only the `apiKey` function can take this long.
       const message = call.attempts
-        ? `no response within ${timeoutMs} ms${nextStep({ ...identity, method })}`
+        ? `no response of ${hostOf({ url })} within ${timeoutMs} ms${nextStep({ ...identity, method })}`
         : `the apiKey function took longer than ${timeoutMs} ms; nothing was sent`
       return Object.assign(new TimeoutError(`${name}: ${message}`, call), { timeoutMs })
     }
@@ -186,6 +190,7 @@ export const send = async <T>(
         return { response: received, text: undefined }
       })
       const { status } = response
+      const described = { status, text, header: (name: string) => response.headers.get(name) }
       const requestId = response.headers.get("x-request-id") ?? sentId
       call = { ...call, requestId }
       hasResponse = true
@@ -194,11 +199,11 @@ export const send = async <T>(
       if (!response.ok && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
         // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
         const afterMs = retryAfterMs(response.headers.get("retry-after"), Date.now())
-        throw apiError(apiErrorFields(status, parsed ?? text, afterMs, name, requestId), call)
+        throw apiError(apiErrorFields(described, parsed ?? text, afterMs, name, requestId), call)
       }
       if (!isComplete(route, status, text, parsed)) {
-        const message = `${name}: the response is incomplete, or not the service's${nextStep(info)}`
-        throw Object.assign(new ConnectionError(message, call), { reason: "malformed" as const })
+        const message = `${name}: the response is incomplete, or not the service's: ${excerptOf(described)}${nextStep(info)}`
+        throw Object.assign(new ConnectionError(message, call), { reason: "malformed" as const, status })
       }
       const replayed = response.headers.get("idempotent-replayed") === "true"
       if (replayed && body) {
@@ -208,7 +213,8 @@ export const send = async <T>(
           throw Object.assign(new ReplayMismatchError(message, call), { fields, data: parsed })
         }
         const rejection = mayBeDone ? acquirerRejection(parsed) : undefined
-        if (rejection) throw apiError(apiErrorFields(422, rejection, undefined, name, requestId), call)
+        if (rejection)
+          throw apiError(apiErrorFields({ ...described, status: 422 }, rejection, undefined, name, requestId), call)
       }
       return {
         data: (response.ok ? parsed : undefined) as T,

@@ -63,8 +63,8 @@ export interface WebhookReceiverOptions extends Pick<Delivery, "secrets" | "tole
   /** Called with test deliveries instead of a handler. Without it, they are answered 204. */
   readonly onTest?: ((event: WebhookEvent) => unknown) | undefined
   /**
-   * Called with rejected deliveries (`WebhookSignatureError`) and failures. Default: `console.error`, for failures and
-   * misconfiguration only.
+   * Called with rejected deliveries (`WebhookSignatureError`) and failures. Default: `console.error`; of rejected deliveries
+   * each reason at most once a minute, with how many there were.
    */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -118,7 +118,7 @@ export interface WebhookReceiver {
  */
 export const webhookReceiver = ({
   on,
-  onError = logFailure,
+  onError = makeLog(),
   onTest,
   secrets,
   store,
@@ -169,17 +169,29 @@ export const webhookReceiver = ({
     }
   }
   return Object.assign(
-    async ({ body, headers, method }: Request) =>
-      new Response(null, { status: await statusOf(method, headers, body as AsyncIterable<Uint8Array> | null) }),
+    async ({ body, bodyUsed, headers, method }: Request) =>
+      // A body that was read before, as by `json()`, is refused as one that is not raw.
+      new Response(null, {
+        status: await statusOf(method, headers, body as AsyncIterable<Uint8Array> | null, bodyUsed ? {} : undefined)
+      }),
     {
       node: async (request: NodeRequest, response: NodeResponse) => {
-        const { body, rawBody = body } = request as { readonly body?: unknown; readonly rawBody?: unknown }
-        response.statusCode = await statusOf(request.method, request.headers, request, rawBody)
+        const { body, rawBody, readableDidRead } = request as FrameworkRequest
+        // Parsers of Express 4 set an empty body where they read nothing.
+        const parsed = readableDidRead === false && body?.constructor === Object ? undefined : body
+        response.statusCode = await statusOf(request.method, request.headers, request, rawBody ?? parsed)
         response.end()
       },
       status
     }
   )
+}
+
+/** What frameworks and Node add to a request. */
+interface FrameworkRequest {
+  readonly body?: unknown
+  readonly rawBody?: unknown
+  readonly readableDidRead?: boolean
 }
 
 /** Reads a body; `undefined` if it is too long to be a delivery. */
@@ -196,8 +208,22 @@ const readBody = async (chunks: AsyncIterable<Uint8Array> | null): Promise<Array
 
 const MAX_BYTES = 1_048_576
 
-const logFailure = (error: unknown): void => {
-  // Forged requests are not logged. A missing secret or a parsed body is a mistake in the application.
-  // oxlint-disable-next-line no-console -- without `onError`, nobody would see the failure
-  if (!(error instanceof WebhookSignatureError && !/secret|raw/.test(error.reason))) console.error(error)
+/** Forged requests may come by the thousand, and a wrong secret or clock refuses every delivery. */
+const LOG_INTERVAL_MS = 60_000
+
+const makeLog = () => {
+  const refused = new Map<string, { count: number; readonly sinceMs: number }>()
+  return (error: unknown): void => {
+    let more = ""
+    if (error instanceof WebhookSignatureError) {
+      const { reason } = error
+      const nowMs = performance.now()
+      const last = refused.get(reason)
+      if (last && nowMs - last.sinceMs < LOG_INTERVAL_MS) return void last.count++
+      refused.set(reason, { count: 0, sinceMs: nowMs })
+      if (last?.count) more = `and ${last.count} more since the last one`
+    }
+    // oxlint-disable-next-line no-console -- without `onError`, nobody would see the failure
+    console.error(...[error, more].filter(Boolean))
+  }
 }

@@ -78,7 +78,7 @@ export class WebhookSignatureError extends Error {
 const ADVICE: ReadonlyArray<readonly [pattern: RegExp, advice: string]> = [
   [/white/, "trim the secret"],
   [/secret/, "set the secret"],
-  [/raw/, "pass the raw body: in Express, express.raw({ type: '*/*' })"],
+  [/raw/, "pass the raw body, before anything parses it"],
   [/mis/, "pass the raw body, all headers and this endpoint's secret"],
   [/old|fut/, "check the clock"],
   [/-/, "answer 401"]
@@ -156,15 +156,11 @@ export type EventNamed<Name extends EventName> = Name extends ChargeEventName
     ? PaymentEvent & Named<Name>
     : DisputeEvent & Named<Name>
 
-/** Whether an event has this name, or one of these names. Known names narrow the type; other names are accepted too. */
-export const isEvent: {
-  <const Name extends EventName>(
-    event: { readonly event: string },
-    names: Name | ReadonlyArray<Name>
-  ): event is EventNamed<Name>
-  (event: { readonly event: string }, names: string | ReadonlyArray<string>): boolean
-} = (event: { readonly event: string }, names: string | ReadonlyArray<string>): event is never =>
-  [names].flat().includes(event.event)
+/** Whether an event has this name, or one of these names. Narrows its type. */
+export const isEvent = <const Name extends EventName>(
+  event: Named<string>,
+  names: Name | ReadonlyArray<Name>
+): event is EventNamed<Name> => ([names].flat() as ReadonlyArray<string>).includes(event.event)
 
 /**
  * Verifies a delivery and returns the bytes of its body.

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { ApiError, ConnectionError, Payments, PaymentsError, TimeoutError, UsageError } from "../src/index.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
-import { json, startStub } from "./support/Stub.ts"
+import { closedUrl, json, startStub } from "./support/Stub.ts"
 import { clientOf, failureOf } from "./support/TestClient.ts"
 
 beforeEach(() => {
@@ -14,12 +14,6 @@ afterEach(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
-
-/** A URL without a listener. */
-const closedUrl = async (): Promise<string> => {
-  await using stub = await startStub(() => {})
-  return stub.url
-}
 
 /** The first frame of a stack. */
 const topLine = (error: Error): string => error.stack?.split("\n").find((line) => /^\s+at /.test(line)) ?? ""
@@ -73,7 +67,16 @@ describe("a message", () => {
       [
         400,
         { code: "VALIDATION_ERROR", message: "The request is invalid.", details: ["customer.name", "customer.email"] },
-        "VALIDATION_ERROR: customer.name, customer.email (400, request r-1)"
+        "VALIDATION_ERROR: The request is invalid. (customer.name, customer.email) (400, request r-1)"
+      ],
+      [
+        400,
+        {
+          code: "VALIDATION_ERROR",
+          message: "The request is invalid. reference must be text.",
+          details: ["reference"]
+        },
+        "VALIDATION_ERROR: The request is invalid. reference must be text. (400, request r-1)"
       ],
       [
         400,
@@ -81,7 +84,11 @@ describe("a message", () => {
         "INSUFFICIENT_BALANCE: Not enough. (400, request r-1)"
       ],
       [409, { code: "NEW", message: "New.", details: [{ field: "a" }] }, "NEW: New. (409, request r-1)"],
-      [502, "<html>", "UNKNOWN: charges.create got no error message: check baseUrl and proxies (502, request r-1)"]
+      [
+        502,
+        "<html>",
+        'UNKNOWN: charges.create got 502 application/json "\\"<html>\\"": check baseUrl and proxies (502, request r-1)'
+      ]
     ] as const) {
       await using stub = await startStub((response) => json(response, status, body, { "x-request-id": "r-1" }))
       const error = await failureOf(clientOf(stub.url, { maxRetries: 0 }).charges.create(someCharge))
@@ -95,13 +102,13 @@ describe("a message", () => {
     assert.instanceOf(refused, ConnectionError)
     assert.strictEqual(
       refused.message,
-      "charges.create: ECONNREFUSED; nothing was sent: check baseUrl, proxy and certificates"
+      `charges.create: ECONNREFUSED ${String(refused.message.match(/127[.:\d]+/)?.[0])}; nothing was sent: check baseUrl, proxy and certificates`
     )
     assert.deepInclude(JSON.parse(JSON.stringify(refused)), { reason: "not-sent", causeCode: "ECONNREFUSED" })
     const nowhere = await failureOf(clientOf("http://name.invalid", { maxRetries: 0 }).charges.create(someCharge))
     assert.match(
       nowhere.message,
-      /^charges\.create: (ENOTFOUND|EAI_AGAIN); nothing was sent: check baseUrl, proxy and certificates$/
+      /^charges\.create: (ENOTFOUND|EAI_AGAIN) name\.invalid; nothing was sent: check baseUrl, proxy and certificates$/
     )
 
     await using stub = await startStub((response) => response.destroy())
@@ -110,11 +117,11 @@ describe("a message", () => {
     assert.strictEqual(lost.reason, "lost")
     assert.match(
       lost.message,
-      /^charges\.create: connection lost \(\w+\); it may have been processed: repeat it with the same idempotencyKey$/
+      /^charges\.create: connection to 127\.0\.0\.1:\d+ lost \(\w+\); it may have been processed: repeat it with the same idempotencyKey$/
     )
     // A GET changes nothing.
     const read = await failureOf(clientOf(stub.url).balance.retrieve())
-    assert.match(read.message, /^balance\.retrieve: connection lost \(\w+\); repeat the call$/)
+    assert.match(read.message, /^balance\.retrieve: connection to 127\.0\.0\.1:\d+ lost \(\w+\); repeat the call$/)
   })
 
   it("does not say that nothing was sent if an earlier attempt may have arrived", async () => {
@@ -137,6 +144,7 @@ describe("a message", () => {
       [{ code: "CERT_HAS_EXPIRED" }, "not-sent"],
       [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "not-sent"],
       [{ code: "UND_ERR_CONNECT_TIMEOUT" }, "not-sent"],
+      [{ code: "ERR_SSL_WRONG_VERSION_NUMBER" }, "not-sent"],
       [{ code: "ETIMEDOUT", syscall: "connect" }, "not-sent"],
       [{ code: "ETIMEDOUT", syscall: "read" }, "lost"],
       [{ code: "EHOSTUNREACH" }, "lost"],
@@ -189,17 +197,17 @@ describe("a message", () => {
       if (method === "POST") json(response, 200, null)
     })
     const late = await failureOf(clientOf(stub.url, { timeoutMs: 30, maxRetries: 0 }).balance.retrieve())
-    assert.strictEqual(late.message, "balance.retrieve: no response within 30 ms; repeat the call")
+    assert.match(late.message, /^balance\.retrieve: no response of 127\.0\.0\.1:\d+ within 30 ms; repeat the call$/)
     const never = () => new Promise<never>(() => {})
     const unsure = clientOf(stub.url, { timeoutMs: 30, maxRetries: 0, fetch: never })
-    assert.strictEqual(
+    assert.match(
       (await failureOf(unsure.charges.create(someCharge))).message,
-      "charges.create: no response within 30 ms; it may have been processed: repeat it with the same idempotencyKey"
+      /within 30 ms; it may have been processed: repeat it with the same idempotencyKey$/
     )
     const malformed = await failureOf(clientOf(stub.url, { maxRetries: 0 }).charges.create(someCharge))
     assert.instanceOf(malformed, ConnectionError)
     assert.strictEqual(malformed.reason, "malformed")
-    assert.include(malformed.message, "the response is incomplete, or not the service's; it may have been processed")
+    assert.include(malformed.message, 'not the service\'s: 200 application/json "null"; it may have been processed')
   })
 })
 

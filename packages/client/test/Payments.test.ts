@@ -13,7 +13,8 @@ import {
   NotFoundError,
   Payments,
   PermissionError,
-  ReplayMismatchError
+  ReplayMismatchError,
+  UsageError
 } from "../src/index.ts"
 import { chargeOf, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
@@ -272,16 +273,72 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
     it.effect("API-11: the service accepts and rejects the documents of the vectors", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
-        const create = (document: string) =>
-          payments.charges.create({ ...someCharge, customer: { ...someCharge.customer, document } })
+        const chargeTo = (document: string) => ({ ...someCharge, customer: { ...someCharge.customer, document } })
         yield* Effect.promise(async () => {
           for (const { input, value } of vectors.documents.valid) {
-            assert.strictEqual((await create(input)).customer?.document, value, input)
+            assert.strictEqual((await payments.charges.create(chargeTo(input))).customer?.document, value, input)
           }
           for (const { input, why } of vectors.documents.invalid) {
-            const error = await failureOf(create(input))
+            assert.instanceOf(await failureOf(payments.charges.create(chargeTo(input))), UsageError, why)
+            const error = await failureOf(
+              payments.request("POST", "/v1/charges", { body: chargeTo(input), idempotencyKey: crypto.randomUUID() })
+            )
             assert.isTrue(isCode(error, "INVALID_DOCUMENT") || isCode(error, "VALIDATION_ERROR"), why)
           }
+        })
+      })
+    )
+
+    it.effect("ERR-3, CHG-10, PAY-8, PAY-11: the client refuses params before it sends, in the service's words", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        const { customer } = someCharge
+        const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
+        const charges: ReadonlyArray<object> = [
+          { customer },
+          ...[19.9, "1990", null, 0, 19, 99, -1].map((amount) => ({ ...someCharge, amount })),
+          { ...someCharge, amount: 19, customer: { ...customer, document: "52998224726" } }
+        ]
+        const payouts: ReadonlyArray<object> = [
+          { ...somePayout, amount: 499 },
+          { ...somePayout, recipient_document: "11.222.333/0001-80" },
+          { ...somePayout, pix_key_type: "cpf", pix_key: "529.982.247-26" },
+          { ...somePayout, pix_key_type: "cnpj", pix_key: "52998224725" },
+          ...["email", "phone", "random"].map((pix_key_type) => ({
+            ...somePayout,
+            pix_key_type,
+            pix_key: "11987654321"
+          }))
+        ]
+        const refused = async (group: "charges" | "payouts", body: object) => {
+          const error = await failureOf(payments[group].create(body as never))
+          assert.instanceOf(error, UsageError, JSON.stringify(body))
+          assert.strictEqual(error.attempts, 0)
+          const reasons = error.message.replace(`${group}.create: `, "").split("; ")
+          const idempotencyKey = crypto.randomUUID()
+          const answer = await failureOf(payments.request("POST", `/v1/${group}`, { body, idempotencyKey }))
+          assert.instanceOf(answer, ApiError)
+          // The service answers the first code; the client says all.
+          assert.include(answer.message, reasons[0]!, JSON.stringify(body))
+        }
+        yield* Effect.promise(async () => {
+          for (const body of charges) await refused("charges", body)
+          for (const body of payouts) await refused("payouts", body)
+          // JSON has neither.
+          for (const [amount, shown] of [
+            [1990n, "a BigInt"],
+            [Number.NaN, "NaN"]
+          ]) {
+            const error = await failureOf(payments.charges.create({ ...someCharge, amount: amount as never }))
+            assert.instanceOf(error, UsageError)
+            assert.include(
+              error.message,
+              `amount must be an integer number of cents, as 1990 for R$ 19,90, got ${shown}`
+            )
+          }
+          // What this release does not know is the service's to judge.
+          const unknown = payments.payouts.create({ ...somePayout, pix_key_type: "face" as never })
+          assert.isTrue(isCode(await failureOf(unknown), "VALIDATION_ERROR"))
         })
       })
     )

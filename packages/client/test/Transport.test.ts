@@ -1,6 +1,6 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
 import { inspect } from "node:util"
-import { AbortError, ApiError, PaymentsError, type PaymentsOptions, UsageError } from "../src/index.ts"
+import { ConnectionError, AbortError, ApiError, PaymentsError, type PaymentsOptions, UsageError } from "../src/index.ts"
 import { version } from "../src/generated/Routes.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
@@ -96,7 +96,46 @@ describe("a request", () => {
     assert.instanceOf(error, ApiError)
     assert.strictEqual(error.status, 307)
     assert.strictEqual(error.code, "UNKNOWN")
+    assert.include(error.message, `got 307, a redirect to ${elsewhere.url}/v1/charges/1: check baseUrl and proxies`)
     assert.strictEqual(elsewhere.requests.length, 0)
+  })
+
+  it("keeps the caller's X-Request-Id and User-Agent, in every attempt", async () => {
+    await using stub = await startStub((response, _, count) =>
+      count === 1 ? json(response, 503, {}) : json(response, 200, chargeOf())
+    )
+    const payments = clientOf(stub.url, { headers: { "User-Agent": "shop/1" } })
+    await payments.charges.retrieve("1", { headers: { "X-Request-Id": "order-1001" } })
+    assert.deepStrictEqual(
+      stub.requests.map(({ headers }) => [headers["x-request-id"], headers["user-agent"]]),
+      [
+        ["order-1001", "shop/1"],
+        ["order-1001", "shop/1"]
+      ]
+    )
+  })
+
+  it("shows what a portal answers in the service's place", async () => {
+    const page = `<html><head><title>Log in to the Wi-Fi</title></head>${" ".repeat(5000)}</html>`
+    await using stub = await startStub((response) => {
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page)
+    })
+    const error = await failureOf(clientOf(stub.url, { maxRetries: 0 }).charges.retrieve("1"))
+    assert.instanceOf(error, ConnectionError)
+    assert.deepStrictEqual([error.reason, error.status], ["malformed", 200])
+    assert.include(
+      error.message,
+      `not the service's: 200 text/html "<html><head><title>Log in to the Wi-Fi</title></head>`
+    )
+    assert.isBelow(error.message.length, 220)
+  })
+
+  it("with https to a port without TLS is not sent", async () => {
+    await using stub = await startStub((response) => json(response, 200, chargeOf()))
+    const error = await failureOf(clientOf(stub.url.replace("http:", "https:")).charges.create(someCharge))
+    assert.instanceOf(error, ConnectionError)
+    assert.strictEqual(error.reason, "not-sent")
+    assert.match(error.message, /^charges\.create: ERR_SSL_WRONG_VERSION_NUMBER 127\.0\.0\.1:\d+; nothing was sent/)
   })
 
   it("is not sent if an option or id is invalid", async () => {

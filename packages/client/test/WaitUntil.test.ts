@@ -44,7 +44,49 @@ describe("charges.waitUntil", () => {
     assert.strictEqual((await payments.charges.waitUntil("1", ["refunded", "paid"])).status, "paid")
     assert.strictEqual((await payments.charges.waitUntil("1", ({ sequence }) => sequence > 0)).status, "paid")
     const future = clientOf("https://pix.example.com", { fetch: serviceWith("partially_paid").fetch })
-    assert.strictEqual((await future.charges.waitUntil("1", "partially_paid")).status, "partially_paid")
+    assert.strictEqual(
+      (await future.charges.waitUntil("1", ({ status }) => status === "partially_paid")).status,
+      "partially_paid"
+    )
+  })
+
+  it("ends after an hour by default, and polls a service on this machine after 1 s, 2 s and 3 s", async () => {
+    vi.useFakeTimers()
+    const far = serviceWith("pending")
+    const ended = failureOf(clientOf("https://pix.example.com", { fetch: far.fetch }).charges.waitUntil("1", "paid"))
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    assert.include((await ended).message, "is still pending after 3600000 ms")
+    for (const [url, intervalMs, counts] of [
+      ["http://localhost:3000", undefined, [1, 2, 2, 3]],
+      ["http://127.0.0.1:3000", undefined, [1, 2, 2, 3]],
+      ["http://[::1]:3000", undefined, [1, 2, 2, 3]],
+      ["http://localhost.example.com", undefined, [1, 1, 1, 1]],
+      ["https://pix.example.com", 1000, [1, 2, 2, 3]]
+    ] as const) {
+      const { fetch, polls } = serviceWith("pending", "pending", "pending", "paid")
+      const { charges } = clientOf(url, { fetch })
+      const waiting = charges.waitUntil("1", "paid", { intervalMs })
+      const counted: Array<number> = []
+      for (const ms of [0, 1000, 1999, 1]) {
+        await vi.advanceTimersByTimeAsync(ms)
+        counted.push(polls())
+      }
+      assert.deepStrictEqual<ReadonlyArray<number>>(counted, counts, url)
+      await vi.advanceTimersByTimeAsync(600_000)
+      assert.strictEqual((await waiting).status, "paid")
+    }
+    for (const wrong of [{ intervalMs: 0 }, { intervalMs: Number.NaN }, { maxWaitMs: -1 }]) {
+      const error = await failureOf(clientOf("https://pix.example.com").charges.waitUntil("1", "paid", wrong))
+      assert.include(error.message, "maxWaitMs must be 0 or more, intervalMs above 0")
+    }
+  })
+
+  it("refuses a status that does not exist when it is compiled", () => {
+    const { charges } = clientOf("https://pix.example.com")
+    // @ts-expect-error -- not a status of charges
+    void (() => charges.waitUntil("1", "payed"))
+    // @ts-expect-error -- a status of payouts
+    void (() => charges.waitUntil("1", ["paid", "completed"]))
   })
 
   it("gives up if the condition can no longer be met, and after maxWaitMs", async () => {
@@ -148,7 +190,6 @@ describe("charges.waitUntil", () => {
     ["paid", ["pending", "processing", "canceled"]],
     ["pending", "processing"],
     ["infraction", ["expired", "failed"]],
-    ["canceled", "partially_paid"],
     ["expired", (): boolean => false],
     ["refunded", (): boolean => false],
     ["pending", []]
@@ -166,7 +207,6 @@ describe("charges.waitUntil", () => {
     ["paid", "refunded"],
     ["paid", ({ status }: Charge) => status === "refunded"],
     ["infraction", "paid"],
-    ["paid", "partially_refunded"],
     ["partially_paid", "pending"],
     ["partially_paid", []],
     ["constructor", "paid"]

@@ -252,8 +252,8 @@ describe("isEvent", () => {
     const amount: number = event.data.amount
     assert.strictEqual(amount, 1990)
     const later: WebhookEvent = { ...event, event: "charge.pix.partially_paid" }
+    // @ts-expect-error -- a name that is only compared is one that this release knows
     assert.isTrue(isEvent(later, "charge.pix.partially_paid"))
-    assert.isTrue(isEvent(later, ["charge.pix.paid", "charge.pix.partially_paid"]))
     assert.isFalse(isEvent(later, "charge.pix.paid"))
     assert.isFalse(isEvent(later, []))
   })

@@ -2,7 +2,7 @@
  * The account that a key acts for: ACC-1 to ACC-3.
  */
 import * as Schema from "effect/Schema"
-import { DocumentType } from "./Document.ts"
+import { DocumentType } from "./DocumentField.ts"
 import { Instant } from "./Instant.ts"
 import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"

@@ -14,8 +14,9 @@ import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
 import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"
-import { PixKeyType } from "./PixKey.ts"
+import { pixKeyTypes } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
+import { AN_AMOUNT, atLeast, MINIMUM_CHARGE_CENTS } from "./Reason.ts"
 import { decoder, nullable } from "./Request.ts"
 import { text } from "./Text.ts"
 
@@ -35,6 +36,8 @@ export type ChargeStatus = typeof ChargeStatus.Type
 /** `/v1` creates `pix`, the hosted checkout all three. */
 export const ChargeMethod = Schema.Literals(["pix", "boleto", "card"])
 export type ChargeMethod = typeof ChargeMethod.Type
+
+export const PixKeyType = Schema.Literals(pixKeyTypes)
 
 export const AccountType = Schema.Literals(["checking", "savings", "payment", "salary"])
 
@@ -71,6 +74,9 @@ export const Charge = Schema.Struct({
   webhook_url: Schema.NullOr(Schema.String),
   expires_at: Schema.NullOr(Instant),
   paid_at: Schema.NullOr(Instant),
+  refunded_amount: Cents.annotate({
+    description: "Cents that went back to the payer, by refunds or a MED; 0 at first."
+  }),
   failure_reason: Schema.NullOr(Schema.String),
   created_at: Instant,
   sequence: Schema.Int.annotate({
@@ -79,8 +85,6 @@ export const Charge = Schema.Struct({
   })
 }).annotate({ identifier: "Charge" })
 export type Charge = typeof Charge.Type
-
-export const MINIMUM_CHARGE_CENTS = 100
 
 /** The body of `POST /v1/charges`. */
 export const CreateCharge = Schema.Struct({
@@ -91,7 +95,9 @@ export const CreateCharge = Schema.Struct({
   }),
   description: nullable(text(0, 140)),
   reference: nullable(text(0, 255)),
-  expires_in: nullable(Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }))).annotateKey({
+  expires_in: nullable(
+    Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }, { expected: "60 to 604800 seconds" }))
+  ).annotateKey({
     description: "Seconds until the charge stops accepting payment; the account's default when absent."
   }),
   webhook_url: nullable(WebhookUrl),
@@ -155,13 +161,12 @@ export const chargeStatusAt = (stored: ChargeStatus, expiresAtMs: number | null,
 
 /** An amount of at least `minimum` cents. Less is `AMOUNT_BELOW_MINIMUM`; anything that is no amount, `VALIDATION_ERROR`. */
 export function amountFrom(minimum: number) {
-  const expected = "an integer number of cents, as 1990 for R$ 19,90"
-  return Schema.Number.annotate({ expected })
+  return Schema.Number.annotate({ expected: AN_AMOUNT })
     .check(
-      Schema.isInt({ expected }),
+      Schema.isInt({ expected: AN_AMOUNT }),
       Schema.isLessThanOrEqualTo(MAX_CENTS),
       Schema.isGreaterThanOrEqualTo(minimum, {
-        expected: `at least ${minimum} cents`,
+        expected: atLeast(minimum),
         ...failsWith("AMOUNT_BELOW_MINIMUM")
       })
     )

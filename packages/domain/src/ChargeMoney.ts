@@ -60,6 +60,18 @@ export const splitLoss = (
   return { ...splitAccount(amount - blocked, funds), blocked, released: free - blocked }
 }
 
+/** What moves so that as much is blocked as MEDs contest, as far as the account has it. */
+export const blockedAgain = (
+  contested: number,
+  funds: ChargeFunds
+): { readonly released: number; readonly blocked: ReversalParts } => {
+  const wanted = Math.min(contested, inAccount(funds) + funds.blocked)
+  return {
+    released: Math.max(0, funds.blocked - wanted),
+    blocked: splitAccount(Math.max(0, wanted - funds.blocked), funds)
+  }
+}
+
 /** Whether an operator may order the reversal: `available` of the account must not fall below zero (BAL-5). */
 export const isCovered = (parts: ReversalParts, available: number): boolean =>
   parts.available === 0 || parts.available <= available

@@ -2,7 +2,7 @@
  * The payer of a charge: CHG-12.
  */
 import * as Schema from "effect/Schema"
-import { Document } from "./Document.ts"
+import { Document } from "./DocumentField.ts"
 import { personal } from "./PersonalData.ts"
 import { nullable } from "./Request.ts"
 import { isPrintable, text } from "./Text.ts"

@@ -53,8 +53,8 @@ export const disputeTransition = (report: DisputeReport, from: DisputeStatus): D
   disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))
 
 /**
- * Which MED a return of `amount` cents is of: one that was lost before its return was reported, or one that is open. One of this
- * amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers differ.
+ * Which MED a return of `amount` cents is probably of: one that was lost before its return was reported, or one that is open. One
+ * of this amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers differ.
  */
 export const medOfReturn = <Lost extends { readonly amount: number }, Open extends { readonly amount: number }>(
   amount: number | undefined,
@@ -71,6 +71,21 @@ export const medOfReturn = <Lost extends { readonly amount: number }, Open exten
   const contesting = largestOf(open)
   return contesting === undefined ? {} : { open: contesting }
 }
+
+/**
+ * Which return, of those that no MED is known for, is that of a MED that is lost: one of its amount, else the largest, and none of
+ * before its opening. Each MED that is lost has one return, so that in the end every pairing is right in sum.
+ */
+export const returnOfLoss = <Return extends { readonly amount: number; readonly atMs: number }>(
+  { amount, openedAtMs }: { readonly amount: number | undefined; readonly openedAtMs: number },
+  returns: ReadonlyArray<Return>
+): Return | undefined => {
+  const since = returns.filter(({ atMs }) => atMs + WHOLE_SECOND_MS > openedAtMs)
+  return since.find((one) => one.amount === amount) ?? largestOf(since)
+}
+
+/** Lists may have instants of whole seconds. */
+const WHOLE_SECOND_MS = 1000
 
 const largestOf = <A extends { readonly amount: number }>(all: ReadonlyArray<A>): A | undefined =>
   all.toSorted((a, b) => b.amount - a.amount)[0]

@@ -7,14 +7,15 @@
  */
 import * as Schema from "effect/Schema"
 import { Cents } from "./Cents.ts"
-import { AccountType, amountFrom, pixOnly } from "./Charge.ts"
-import { Document } from "./Document.ts"
+import { AccountType, amountFrom, pixOnly, PixKeyType } from "./Charge.ts"
+import { Document } from "./DocumentField.ts"
 import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
 import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"
-import { parsePixKey, pixKeyForms, PixKeyType } from "./PixKey.ts"
+import { parsePixKey, pixKeyForms } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
+import { MINIMUM_PAYOUT_CENTS, withCheckDigits } from "./Reason.ts"
 import { decoder, nullable, type Violation } from "./Request.ts"
 import { isPrintable, text } from "./Text.ts"
 
@@ -71,8 +72,6 @@ export const Payout = Schema.Struct({
 }).annotate({ identifier: "Payout" })
 export type Payout = typeof Payout.Type
 
-export const MINIMUM_PAYOUT_CENTS = 500
-
 /** The body of `POST /v1/payouts`. */
 export const CreatePayout = Schema.Struct({
   amount: amountFrom(MINIMUM_PAYOUT_CENTS),
@@ -98,7 +97,7 @@ const pixKeyRule = (body: Readonly<Record<string, unknown>>): ReadonlyArray<Viol
     case "Malformed":
       return [{ code: "VALIDATION_ERROR", path: ["pix_key"], expected: pixKeyForms[type] }]
     case "InvalidDocument":
-      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"], expected: `${pixKeyForms[type]} with right check digits` }]
+      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"], expected: withCheckDigits(pixKeyForms[type]) }]
   }
 }
 

@@ -5,12 +5,12 @@
  * - A `Valid` key has the exact form of its type in DICT. No DICT lookup, which costs tokens, is made for a key that
  *   cannot exist.
  * - The caller gives the type. It is never guessed from the text.
+ * - Nothing of effect is imported: the clients check keys with it.
  */
-import * as Schema from "effect/Schema"
 import { documentShape, parseDocument, stripMask } from "./Document.ts"
 
-export const PixKeyType = Schema.Literals(["cpf", "cnpj", "email", "phone", "random"])
-export type PixKeyType = typeof PixKeyType.Type
+export const pixKeyTypes = ["cpf", "cnpj", "email", "phone", "random"] as const
+export type PixKeyType = (typeof pixKeyTypes)[number]
 
 /**
  * `InvalidDocument`: a CPF or CNPJ of the right shape with wrong check digits. `Malformed`: any other text that does not
@@ -23,27 +23,22 @@ export type ParsedPixKey =
 
 /** What a key of each type is, for people. */
 export const pixKeyForms: Readonly<Record<PixKeyType, string>> = {
-  cpf: "a CPF, 11 digits with or without mask",
-  cnpj: "a CNPJ, 14 characters with or without mask",
+  cpf: "a CPF of 11 digits",
+  cnpj: "a CNPJ of 14 characters",
   email: "an e-mail address of at most 77 characters",
-  phone: "a phone number with its country, as +5511987654321",
-  random: "a random key, a UUID as 123e4567-e89b-42d3-a456-426614174000"
+  phone: "a phone number as +5511987654321",
+  random: "a UUID"
 }
 
 /** The key in its DICT form. */
 export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
-  switch (type) {
-    case "cpf":
-    case "cnpj":
-      return documentKey(type, input)
-    case "email":
-      // The alphabet is tested first: lower-casing turns the Kelvin sign into a k.
-      return input.length <= 77 && email.test(input) ? valid(input.toLowerCase()) : malformed
-    case "phone":
-      return phone.test(input) ? valid(input) : malformed
-    case "random":
-      return uuid.test(input) ? valid(input.toLowerCase()) : malformed
+  if (type === "cpf" || type === "cnpj") {
+    if (documentShape(stripMask(input)) !== type) return malformed
+    const document = parseDocument(input)
+    return document !== undefined ? valid(document.value) : { _tag: "InvalidDocument" }
   }
+  // The alphabet is tested first: lower-casing turns the Kelvin sign into a k.
+  return shapes[type].test(input) ? valid(input.toLowerCase()) : malformed
 }
 
 /** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
@@ -53,23 +48,20 @@ const comparable = (key: string): string => normalPixKey(key) ?? key.toLowerCase
 
 /** The DICT form of a key of any type, which no two types share; `undefined` where the text is no key. */
 export const normalPixKey = (key: string): string | undefined => {
-  for (const type of PixKeyType.literals) {
+  for (const type of pixKeyTypes) {
     const parsed = parsePixKey(type, key)
     if (parsed._tag === "Valid") return parsed.value
   }
   return undefined
 }
 
-const documentKey = (type: "cpf" | "cnpj", input: string): ParsedPixKey => {
-  if (documentShape(stripMask(input)) !== type) return malformed
-  const document = parseDocument(input)
-  return document !== undefined ? valid(document.value) : { _tag: "InvalidDocument" }
-}
-
 const valid = (value: string): ParsedPixKey => ({ _tag: "Valid", value })
 const malformed: ParsedPixKey = { _tag: "Malformed" }
 
-const email =
-  /^[A-Za-z0-9.!#$&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
-const phone = /^\+55[0-9]{10,11}$/
-const uuid = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/
+// Without the flag `u`, `i` folds no letter outside ASCII into an ASCII one.
+const shapes = {
+  email:
+    /^(?=.{1,77}$)[a-z0-9.!#$&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i,
+  phone: /^\+55[0-9]{10,11}$/,
+  random: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+}

@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import { codeOf, errorCodes, type RequestCode, requestCodes } from "./ErrorCode.ts"
+import { got, reasonOf } from "./Reason.ts"
 
 /** An optional field: `null` means the same as leaving it out (API-6). */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -66,6 +67,25 @@ export class UnreadableBody {
   constructor(refusal: Refusal) {
     this.refusal = refusal
   }
+}
+
+/** The JSON of a body's text; an empty one is `undefined`. */
+export const parseBody = (text: string): unknown => {
+  if (text === "") return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return new UnreadableBody({ code: "VALIDATION_ERROR", details: undefined, message: noJson(text, String(error)) })
+  }
+}
+
+/** Where a text is no JSON, as V8 says it, without its text. */
+const noJson = (text: string, error: string): string => {
+  if (/^(?:[\w.[\]%-]+=|--)/.test(text)) return "The request body is a form. It must be JSON, sent as application/json."
+  if (error.includes("end of JSON") || error.includes("Unterminated"))
+    return "The request body is JSON that ends too early."
+  const place = /\((line \d+ column \d+)\)$/.exec(error)?.[1]
+  return `The request body is not JSON${place === undefined ? "" : `, at ${place}`}.`
 }
 
 /**
@@ -157,13 +177,7 @@ export const refusalOf = (violations: ReadonlyArray<Violation>, body: unknown): 
 /** The code's own message, and what each of the first fields must be. */
 const messageOf = (code: RequestCode, listed: ReadonlyArray<Violation>, body: unknown): string => {
   const reasons = new Set(
-    listed
-      .slice(0, MAX_REASONS)
-      .map(({ expected, path }) =>
-        expected === undefined
-          ? `${pathOf(path)} is required`
-          : `${pathOf(path)} must be ${expected}${got(valueAt(body, path))}`
-      )
+    listed.slice(0, MAX_REASONS).map(({ expected, path }) => reasonOf(pathOf(path), expected, valueAt(body, path)))
   )
   const others = listed.length - MAX_REASONS
   const last = others > 0 ? [`and ${others} more`] : []
@@ -173,14 +187,6 @@ const messageOf = (code: RequestCode, listed: ReadonlyArray<Violation>, body: un
 const MAX_REASONS = 8
 
 const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
-
-/** What was sent, without its text. */
-const got = (value: unknown): string => {
-  if (value === undefined) return ""
-  if (value === null || typeof value === "number" || typeof value === "boolean") return `, got ${value}`
-  if (typeof value === "string") return `, got text of ${value.length} characters`
-  return Array.isArray(value) ? `, got a list of ${value.length}` : ", got an object"
-}
 
 /** The maximum number of entries in `details` (ERR-4). */
 export const MAX_DETAILS = 100

@@ -12,6 +12,12 @@
 /** Whether the text is a UUID, of any version and case. */
 export const isUuid = (text: string): boolean => uuidPattern.test(text)
 
+/** Eight digits of a UUIDv7 that say when it was made, within 50 days: what lists print, and a search finds. */
+export const shortIdOf = (id: string): string => id.slice(4, 8) + id.slice(9, 13)
+
+/** Whether a text may be a short id. */
+export const isShortId = (text: string): boolean => /^[0-9a-f]{8}$/i.test(text)
+
 /** The largest step back of the clock that ids do not follow. NTP slews smaller differences. */
 export const CLOCK_TOLERANCE_MS = 1000
 

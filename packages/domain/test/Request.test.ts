@@ -141,7 +141,7 @@ describe("ERR-3: `message`", () => {
     ],
     [
       { amount: 1000, customer, expires_in: 59, reference: {} },
-      "The request is invalid. reference must be text or null, got an object; expires_in must be a value between 60 and 604800, got 59."
+      "The request is invalid. reference must be text or null, got an object; expires_in must be 60 to 604800 seconds, got 59."
     ],
     [[], "The request body must be a JSON object, got a list of 0."],
     [undefined, "The request body is empty. It must be a JSON object."]
@@ -153,7 +153,7 @@ describe("ERR-3: `message`", () => {
     const body = { amount: 1000, pix_key_type: "phone", pix_key: "11987654321" }
     assert.strictEqual(
       messageOf(decodeCreatePayout(body)),
-      "The request is invalid. pix_key must be a phone number with its country, as +5511987654321, got text of 11 characters."
+      "The request is invalid. pix_key must be a phone number as +5511987654321, got text of 11 characters."
     )
     assert.strictEqual(
       messageOf(decodeCreatePayout({ ...body, pix_key_type: "evp" })),

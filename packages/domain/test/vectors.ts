@@ -3,7 +3,7 @@
  * to agree on. Tests of other packages import this module.
  */
 import * as Schema from "effect/Schema"
-import { DocumentType } from "../src/Document.ts"
+import { DocumentType } from "../src/DocumentField.ts"
 
 const Fields = Schema.Struct({
   payloadUrl: Schema.optionalKey(Schema.String),

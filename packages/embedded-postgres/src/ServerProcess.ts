@@ -4,13 +4,15 @@
  * Guarantees:
  * - it is durable (fsync, full page writes, synchronous commit) and listens on 127.0.0.1 alone, and on a Unix socket where asked;
  * - Ctrl-C does not reach it: it stops when the scope closes, so that requests in flight can finish;
- * - a server that a killed process left running is stopped before another one starts on its folder.
+ * - a server that a killed process left running is stopped before another one starts on its folder;
+ * - a server that exits is started again on its port, with its last words in the log.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import * as Fs from "node:fs/promises"
@@ -59,8 +61,32 @@ export interface ServerOptions {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Starts the server, waits until it is ready, and stops it with the scope. Returns its port. */
-export const launch = (options: ServerOptions) =>
+/** Starts the server, waits until it is ready, keeps it running, and stops it with the scope. Returns its port. */
+export const launch = Effect.fnUntraced(function* (options: ServerOptions) {
+  // It closes after the fiber that would start another server.
+  const servers = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
+  const start = (port: number | undefined) => Scope.provide(launchPatiently({ ...options, port }), servers)
+  const first = yield* start(options.port)
+  yield* Effect.forkScoped(
+    Effect.gen(function* () {
+      for (let server = first; ;) {
+        const log = yield* server.exited
+        yield* Effect.logError(`PostgreSQL exited, and is started again (${options.folder.log}): ${log}`)
+        server = yield* Effect.andThen(stopLeftover(options.folder), start(first.port)).pipe(
+          Effect.tapError((error) => Effect.logError(`PostgreSQL cannot be started again: ${error.message}`)),
+          Effect.retry(restarts)
+        )
+        yield* Effect.logInfo("PostgreSQL runs again")
+      }
+    })
+  )
+  return first.port
+})
+
+/** Until it succeeds, at most half a minute apart. */
+const restarts = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
+
+const launchPatiently = (options: ServerOptions) =>
   launchOnce(options).pipe(
     // A free port may be lost to another process, and the last server's memory is freed a moment after its exit.
     Effect.retry({
@@ -123,11 +149,7 @@ const launchOnce = Effect.fnUntraced(function* (options: ServerOptions) {
     awaitReady({ port, password }, database, folder, server.log),
     Effect.flatMap(exited, (log) => Effect.fail(new ServerExited({ port, log })))
   )
-  yield* exited.pipe(
-    Effect.flatMap((log) => Effect.logError(`PostgreSQL exited unexpectedly (${folder.log}): ${log}`)),
-    Effect.forkScoped
-  )
-  return port
+  return { port, exited }
 })
 
 /** Spawns in a new session, because Ctrl-C in a terminal reaches every process of the foreground group. */

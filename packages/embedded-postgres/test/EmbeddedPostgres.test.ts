@@ -70,6 +70,20 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     })
   )
 
+  it.effect("OPR-313: starts a server that is killed again, on its port and with its data", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* UsedFolder
+      const server = yield* start({ dataDir, database })
+      yield* writeRow(server)
+      const killed = yield* running(dataDir)
+      assert.isDefined(killed)
+      process.kill(killed, "SIGKILL")
+      const kept = yield* Effect.retry(recall(server), { schedule: Schedule.spaced("50 millis"), times: 1200 })
+      assert.deepStrictEqual(kept, [{ word: "kept" }])
+      assert.notStrictEqual(yield* running(dataDir), killed)
+    })
+  )
+
   it.effect("takes over from a process that was killed, with its data", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder

@@ -63,8 +63,13 @@ import { Reconciliation } from "./reports/Reconciliation.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
+import { ChainCheck } from "./ledger/ChainCheck.ts"
+import * as Closes from "./ledger/Closes.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
-import * as LedgerVerification from "./ledger/LedgerVerification.ts"
+import { LineDetails } from "./ledger/LineDetails.ts"
+import { Lines } from "./ledger/Lines.ts"
+import { LedgerVerification } from "./ledger/LedgerVerification.ts"
+import * as LedgerWatch from "./ledger/LedgerWatch.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./base/observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
@@ -76,6 +81,7 @@ import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
 import * as StatusCounts from "./operations/StatusCounts.ts"
+import * as WorkGauges from "./operations/WorkGauges.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
 import { Installation } from "./operators/Installation.ts"
 import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
@@ -89,6 +95,11 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import * as BankReconciliation from "./statements/BankReconciliation.ts"
+import { BooksOfDay } from "./statements/BooksOfDay.ts"
+import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
+import { BankStatementStore } from "./statements/BankStatementStore.ts"
+import { Receipts } from "./receipts/Receipts.ts"
 import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
 import { RefundStore } from "./payments/refunds/RefundStore.ts"
@@ -130,6 +141,8 @@ export const stores = Layer.mergeAll(
   ChargeStore.layer,
   OrderStore.layer,
   RefundStore.layer,
+  Receipts.layer,
+  BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationStore.layer)),
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,
@@ -138,7 +151,12 @@ export const stores = Layer.mergeAll(
   EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
-  LedgerVerification.LedgerVerification.layer,
+  LineDetails.layer,
+  LedgerVerification.layer.pipe(
+    Layer.provide(ChainCheck.layer),
+    Layer.provideMerge(Closes.Closes.layer),
+    Layer.provideMerge(Lines.layer)
+  ),
   StatusCounts.StatusCounts.layer,
   Releases.layer,
   DeliveryQueue.layer,
@@ -150,7 +168,7 @@ export const stores = Layer.mergeAll(
   EventLog.layer,
   AuditLog.layer,
   Payers.layer,
-  Search.layer,
+  Search.layer.pipe(Layer.provide([ChargeStore.layer, PayoutStore.layer])),
   TimelineStore.layer,
   Statistics.layer,
   Secrets.layer,
@@ -233,12 +251,18 @@ export const reconciler = Reconciliation.layer.pipe(
   Layer.provideMerge(storesLayer)
 )
 
-const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
+/** What compares banks' statements with the books. */
+export const comparison = BankReconciliation.BankReconciliation.layer.pipe(
+  Layer.provide(BooksOfDay.layer),
+  Layer.provideMerge(inbound)
+)
+
+const services = Layer.mergeAll(SimulatorNotifications.layer, comparison, Connections.layer).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
-  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
+  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Layer.merge(Database.layer, Metrics.layer))))
 )
 
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
@@ -260,13 +284,16 @@ const outwardLoops = Layer.mergeAll(
 /** The background loops of what is in the database alone. */
 const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
+  BankReconciliation.metricsLoop,
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
-  LedgerVerification.loop,
+  Closes.loop,
+  LedgerWatch.loop,
   StatusCounts.loop,
+  WorkGauges.loop,
   PausedDeliveries.loop,
   DeliveryTotals.loop,
   OutboxMaintenance.loop
@@ -305,7 +332,14 @@ export const layer = Drain.whileServing.pipe(
       CallbackListener.layer,
       Maintenance.loop,
       inwardLoops,
-      onceOutward(Layer.mergeAll(simulatorLoop, Sweep.loop, outwardLoops.pipe(Layer.provide(WebhookSender.layer))))
+      onceOutward(
+        Layer.mergeAll(
+          simulatorLoop,
+          Sweep.loop,
+          BankReconciliation.loop,
+          outwardLoops.pipe(Layer.provide(WebhookSender.layer))
+        )
+      )
     )
   ),
   Layer.provideMerge(services)

@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { readEnvironment } from "./base/Environment.ts"
 import * as Telemetry from "./base/observability/Telemetry.ts"
+import * as WorkerMetrics from "./base/observability/WorkerMetrics.ts"
 import * as Service from "./Service.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
@@ -62,7 +63,10 @@ const single = message.pipe(Layer.provide(Service.layer))
 
 const supervisor = message.pipe(Layer.provide(WorkerProcesses.layer), Layer.provide(Service.storesLayer))
 
-const worker = started(WorkerProcesses.reportAddresses).pipe(Layer.provide(Service.layer))
+const worker = started(WorkerProcesses.reportAddresses).pipe(
+  Layer.provide(Service.layer),
+  Layer.provide(WorkerMetrics.layer)
+)
 
 type StartError = Layer.Error<typeof single> | Layer.Error<typeof supervisor> | Layer.Error<typeof worker>
 type StartNeeds = Layer.Services<typeof single> | Layer.Services<typeof supervisor> | Layer.Services<typeof worker>

@@ -2,7 +2,7 @@
 import { Account, AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import { Balance } from "@pix-payments/domain/Balance"
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { Document } from "@pix-payments/domain/Document"
+import { Document } from "@pix-payments/domain/DocumentField"
 import { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { decoder, nullable } from "@pix-payments/domain/Request"

@@ -1,8 +1,7 @@
 /** Charges of every account and origin, and what operators order about them: OPR-19 to OPR-22, OPR-70 to OPR-72. */
-import { Cents } from "@pix-payments/domain/Cents"
 import { amountFrom, Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
 import { Instant } from "@pix-payments/domain/Instant"
-import { listOf, listQuery } from "@pix-payments/domain/List"
+import { listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { Refund } from "@pix-payments/domain/Refund"
 import { decoder, nullable } from "@pix-payments/domain/Request"
@@ -27,7 +26,22 @@ import {
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Delivery } from "./Deliveries.ts"
-import { byId, Id, idFilter, optionalBody, revealQuery, textFilter } from "./Fields.ts"
+import {
+  amountFilters,
+  byId,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  Id,
+  idFilter,
+  instantFilter,
+  optionalBody,
+  revealQuery,
+  Summary,
+  textFilter,
+  walkedListOf,
+  wordsFilter
+} from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
 export const ChargeOrigin = Schema.Literals(["api", "checkout"])
@@ -39,8 +53,7 @@ export const OperatorCharge = Schema.Struct({
   account_id: Id,
   application_id: Id,
   origin: open(ChargeOrigin),
-  refunds: Schema.Array(Refund),
-  refunded_amount: Cents.annotate({ description: "Cents that went back to the payer." })
+  refunds: Schema.Array(Refund)
 }).annotate({ identifier: "OperatorCharge" })
 export type OperatorCharge = typeof OperatorCharge.Type
 
@@ -78,23 +91,42 @@ export const decodeRefundBody = (body: unknown) => decodeRefund(body === undefin
 
 export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
 
-export const chargesQuery = {
-  ...listQuery,
+export const chargeFilters = {
   account_id: idFilter,
+  application_id: idFilter,
+  connection_id: idFilter,
+  status: Schema.optionalKey(ChargeStatus),
+  method: Schema.optionalKey(ChargeMethod),
   origin: Schema.optionalKey(ChargeOrigin),
+  ...createdFilters,
+  paid_after: instantFilter,
+  paid_before: instantFilter,
+  ...amountFilters,
+  failure_reason: textFilter,
   reference: textFilter,
-  end_to_end_id: textFilter
+  end_to_end_id: textFilter,
+  customer_document: textFilter,
+  q: wordsFilter
 }
+
+export const chargesQuery = { ...listQuery, ...chargeFilters }
 
 export class ChargesGroup extends HttpApiGroup.make("charges")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: chargesQuery,
-      success: listOf(OperatorCharge),
+      success: walkedListOf(OperatorCharge),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List every charge, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", { query: chargeFilters, success: Summary, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count and sum the charges that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: chargeFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the charges that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,

@@ -7,7 +7,8 @@ import {
 } from "@pix-payments/domain/AcquirerConnection"
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
-import { parsePixKey, PixKeyType } from "@pix-payments/domain/PixKey"
+
+import { parsePixKey, pixKeyTypes } from "@pix-payments/domain/PixKey"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import { personal } from "@pix-payments/domain/PersonalData"
@@ -25,7 +26,7 @@ import { byId, Id } from "./Fields.ts"
 
 /** The key in DICT's form, where it is one of any type. */
 export const receivingKey = (key: string): string | undefined => {
-  for (const type of PixKeyType.literals) {
+  for (const type of pixKeyTypes) {
     const parsed = parsePixKey(type, key)
     if (parsed._tag === "Valid") return parsed.value
   }

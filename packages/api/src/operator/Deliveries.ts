@@ -13,7 +13,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, Id, idFilter } from "./Fields.ts"
+import { byId, Count, createdFilters, Id, idFilter } from "./Fields.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
 export type DeliveryStatus = typeof DeliveryStatus.Type
@@ -87,6 +87,8 @@ export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, event, r
 
 export const deliveriesQuery = {
   ...listQuery,
+  account_id: idFilter,
+  ...createdFilters,
   status: Schema.optionalKey(DeliveryStatus),
   resource_id: idFilter,
   endpoint_id: idFilter,

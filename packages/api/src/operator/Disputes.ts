@@ -14,7 +14,7 @@ import { BodyLimit } from "../BodyLimit.ts"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { AcquirerRejected, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
+import { byId, createdFilters, Id, idFilter, instantFilter, revealQuery } from "./Fields.ts"
 
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
 export type MessageAuthor = typeof MessageAuthor.Type
@@ -84,7 +84,17 @@ export const decodeDefenseBody = decoder(DefenseBody)
 /** The files, and the rest of the body. */
 const MAX_DEFENSE_BYTES = MAX_FILES * MAX_CONTENT_LENGTH + 64 * 1024
 
-export const disputesQuery = { ...listQuery, charge_id: idFilter, status: Schema.optionalKey(DisputeStatus) }
+export const disputesQuery = {
+  ...listQuery,
+  account_id: idFilter,
+  charge_id: idFilter,
+  status: Schema.optionalKey(DisputeStatus),
+  ...createdFilters,
+  deadline_before: instantFilter,
+  order: Schema.optionalKey(Schema.Literal("deadline")).annotateKey({
+    description: "`deadline`: those that are not decided, by the end of their defense. So is a filter by deadline."
+  })
+}
 
 export class DisputesGroup extends HttpApiGroup.make("disputes")
   .add(

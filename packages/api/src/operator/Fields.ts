@@ -1,6 +1,10 @@
 /** Fields and parameters that several resources of the operator interface share. */
+import { MAX_CENTS } from "@pix-payments/domain/Cents"
+import { InstantInput } from "@pix-payments/domain/Instant"
+import { listOf } from "@pix-payments/domain/List"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 
 export const Id = Schema.String.annotate({ format: "uuid" })
 
@@ -19,6 +23,50 @@ export const revealQuery = {
 export const idFilter = Schema.optionalKey(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }))
 
 export const textFilter = Schema.optionalKey(text(1, 255))
+
+export const instantFilter = Schema.optionalKey(InstantInput)
+
+/** When the items of a list were created. */
+export const createdFilters = { created_after: instantFilter, created_before: instantFilter }
+
+const centsFilter = Schema.optionalKey(
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CENTS })).annotate({ description: "Cents, included." })
+)
+
+export const amountFilters = { amount_min: centsFilter, amount_max: centsFilter }
+
+/** Beginnings of words of a name or a reference. */
+export const wordsFilter = Schema.optionalKey(
+  text(2, 255).annotate({ description: "Words of a name or a reference, or their beginnings, in any case." })
+)
+
+/** A page of a list whose filters may be checked row by row (OPR-290). */
+export const walkedListOf = <S extends Schema.Constraint>(item: S) =>
+  Schema.Struct({
+    ...listOf(item).fields,
+    next: Schema.NullOr(Id).annotate({
+      description: "The `starting_after` of the next page; null at the end. It need not be an item of this page."
+    }),
+    looked_at: Count.annotate({ description: "How many rows were looked at for this page." })
+  })
+
+/** Count and sum of what filters leave (OPR-291). */
+export const Summary = Schema.Struct({
+  object: Schema.Literal("summary"),
+  count: Count,
+  amount: Schema.Int.annotate({ description: "Cents." }),
+  at_least: Schema.Boolean.annotate({ description: "There are more: one request counts some thousands." }),
+  looked_at: Count.annotate({ description: "How many rows were looked at." })
+}).annotate({ identifier: "Summary" })
+export type Summary = typeof Summary.Type
+
+/** The rows of an export. */
+export const MAX_CSV_ROWS = 100_000
+
+/** A file of comma-separated values (OPR-292). */
+export const csvFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv; charset=utf-8" }))
+
+export const CSV_DESCRIPTION = `CSV with semicolons and decimal commas, as spreadsheets in Brazil open it. The last line says how many rows there are; without it the file is incomplete. At most ${MAX_CSV_ROWS} rows.`
 
 /** Marks the body of an operation as optional. */
 export const optionalBody = (operation: Record<string, unknown>) => ({

@@ -1,5 +1,5 @@
 /** The settings of the installation, and its brakes: OPR-120. */
-import { FourEyes } from "@pix-payments/domain/Installation"
+import { FourEyes, Timezone } from "@pix-payments/domain/Installation"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { decoder } from "@pix-payments/domain/Request"
 import * as Schema from "effect/Schema"
@@ -28,6 +28,9 @@ export const Installation = Schema.Struct({
     description:
       "`off` (`OUTWARD=off`), `unconfirmed` (the database is a copy): this server calls nobody, and answers callbacks and creations of `/v1` with 503."
   }),
+  timezone: Schema.String.annotate({
+    description: "The time zone of days in figures, statements and closes. It is fixed with the first close."
+  }),
   system_identifier_changed: Schema.Boolean.annotateKey({
     description: "True where the database is in another cluster than the one that was confirmed last."
   })
@@ -39,7 +42,8 @@ export const UpdateInstallation = Schema.Struct({
   name: Schema.optionalKey(Name),
   payouts_paused: Schema.optionalKey(Schema.Boolean),
   charges_paused: Schema.optionalKey(Schema.Boolean),
-  four_eyes: Schema.optionalKey(FourEyes)
+  four_eyes: Schema.optionalKey(FourEyes),
+  timezone: Schema.optionalKey(Timezone)
 }).annotate({ identifier: "UpdateInstallation" })
 export type UpdateInstallation = typeof UpdateInstallation.Type
 
@@ -53,7 +57,7 @@ export class InstallationGroup extends HttpApiGroup.make("installation")
     HttpApiEndpoint.patch("update", "/", {
       payload: UpdateInstallation,
       success: [Installation, waiting],
-      error: ValidationError
+      error: [ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["admin"], accounts: "installation" })
       .annotate(OpenApi.Summary, "Change the settings of the installation, stop or release payouts and charges")

@@ -55,10 +55,22 @@ export const LedgerBalance = Schema.Struct({
 }).annotate({ identifier: "LedgerBalance" })
 export type LedgerBalance = typeof LedgerBalance.Type
 
+/** A day that is not as it was closed (OPR-256). */
+export const BrokenClose = Schema.Struct({
+  account_id: Schema.NullOr(Id),
+  connection_id: Schema.NullOr(Id),
+  day: Schema.String.annotate({ format: "date" }),
+  problem: open(Schema.Literals(["transfers", "close", "chain", "missing"])).annotate({
+    description:
+      "What changed: its entries, its own figures or hash, the hash of the close before it; or it is not there."
+  })
+}).annotate({ identifier: "BrokenClose" })
+export type BrokenClose = typeof BrokenClose.Type
+
 export const LedgerVerification = Schema.Struct({
   object: Schema.Literal("ledger_verification"),
   consistent: Schema.Boolean.annotate({
-    description: "True when `differences`, `states` and `replaced_checkpoints` are empty."
+    description: "True when `differences`, `states` and `closes` are empty."
   }),
   accounts: Schema.Array(LedgerBalance),
   differences: Schema.Array(LedgerBalance).annotate({ description: "Ledger accounts whose `kept` is not `computed`." }),
@@ -66,9 +78,9 @@ export const LedgerVerification = Schema.Struct({
     description:
       "Up to 100 ledger accounts whose balance (`kept`) the states of payouts, refunds, releases, disputes and exceptions do not explain. They explain `computed`."
   }),
-  replaced_checkpoints: Schema.Array(LedgerBalance).annotate({
+  closes: Schema.Array(BrokenClose).annotate({
     description:
-      "Checkpoints that were not the sum of their entries (`kept`), and are now (`computed`): an entry of before them was changed, or stored over an hour late."
+      "Up to 100 days that are not as they were closed: of the newest closed day, or of all days with `full=true`."
   })
 }).annotate({ identifier: "LedgerVerification" })
 export type LedgerVerification = typeof LedgerVerification.Type
@@ -77,7 +89,8 @@ export const ledgerQuery = { ...listQuery, account_id: idFilter, resource_id: id
 
 export const verifyQuery = {
   full: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
-    description: "`true` reads all entries. Otherwise those since the last checkpoint are read."
+    description:
+      "`true` reads all entries and closes. Otherwise those since the last closes, and the newest closed day."
   })
 }
 

@@ -1,5 +1,5 @@
 /** The request log and the audit log: OPR-12, OPR-31. */
-import { Instant, InstantInput } from "@pix-payments/domain/Instant"
+import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"
@@ -12,7 +12,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, Id, idFilter, textFilter } from "./Fields.ts"
+import { byId, Count, createdFilters, Id, idFilter, textFilter } from "./Fields.ts"
 
 /** A request to `/v1` and its response. */
 export const RequestLogEntry = Schema.Struct({
@@ -55,6 +55,8 @@ export type AuditEntry = typeof AuditEntry.Type
 
 export const requestsQuery = {
   ...listQuery,
+  account_id: idFilter,
+  ...createdFilters,
   key_id: idFilter,
   resource_id: idFilter,
   request_id: textFilter,
@@ -72,10 +74,7 @@ export const auditQuery = {
 /** The entries of an export. */
 export const MAX_EXPORTED = 100_000
 
-export const exportQuery = {
-  created_after: Schema.optionalKey(InstantInput),
-  created_before: Schema.optionalKey(InstantInput)
-}
+export const exportQuery = createdFilters
 
 export class RequestsGroup extends HttpApiGroup.make("requests")
   .add(

@@ -1,6 +1,7 @@
 /** What the charges have of one payer, and its erasure: OPR-337, OPR-338. */
 import { ChargeStatus } from "@pix-payments/domain/Charge"
-import { Document, parseDocument } from "@pix-payments/domain/Document"
+import { parseDocument } from "@pix-payments/domain/Document"
+import { Document } from "@pix-payments/domain/DocumentField"
 import { Instant } from "@pix-payments/domain/Instant"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"

@@ -1,16 +1,16 @@
 /** Payouts of every account and origin, and decisions about them: OPR-23 to OPR-25. */
 import { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
-import { listOf, listQuery } from "@pix-payments/domain/List"
+import { listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import {
   BankAccount,
   CreatePayout,
   decodeCreatePayout,
-  MINIMUM_PAYOUT_CENTS,
   Payout,
   PayoutMethod,
   PayoutStatus
 } from "@pix-payments/domain/Payout"
+import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Reason"
 import { decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
 import { hasProperty } from "effect/Predicate"
 import * as Result from "effect/Result"
@@ -34,7 +34,20 @@ import {
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
-import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
+import {
+  amountFilters,
+  byId,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  Id,
+  idFilter,
+  revealQuery,
+  Summary,
+  textFilter,
+  walkedListOf,
+  wordsFilter
+} from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettlePayout } from "./Settlements.ts"
 import { OperatorRecipient } from "./Recipient.ts"
@@ -94,17 +107,40 @@ const decodeDashboardTed = decoder(CreateDashboardTed)
 export const decodeCreateDashboardPayout = (body: unknown): Result.Result<CreateDashboardPayout, Refusal> =>
   hasProperty(body, "method") && body.method === "ted" ? decodeDashboardTed(body) : decodeDashboardPix(body)
 
-export const payoutsQuery = { ...listQuery, account_id: idFilter, status: Schema.optionalKey(PayoutStatus) }
+export const payoutFilters = {
+  account_id: idFilter,
+  application_id: idFilter,
+  connection_id: idFilter,
+  status: Schema.optionalKey(PayoutStatus),
+  method: Schema.optionalKey(PayoutMethod),
+  origin: Schema.optionalKey(PayoutOrigin),
+  ...createdFilters,
+  ...amountFilters,
+  failure_reason: textFilter,
+  reference: textFilter,
+  end_to_end_id: textFilter,
+  recipient_document: textFilter,
+  q: wordsFilter
+}
+
+export const payoutsQuery = { ...listQuery, ...payoutFilters }
 
 export class PayoutsGroup extends HttpApiGroup.make("payouts")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: payoutsQuery,
-      success: listOf(OperatorPayout),
+      success: walkedListOf(OperatorPayout),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List every payout, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", { query: payoutFilters, success: Summary, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count and sum the payouts that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: payoutFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the payouts that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,

@@ -1,5 +1,5 @@
 /** Refunds of charges, by operators and by providers: OPR-70. */
-import { listOf, listQuery } from "@pix-payments/domain/List"
+import { listQuery } from "@pix-payments/domain/List"
 import { Refund, RefundStatus } from "@pix-payments/domain/Refund"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -9,17 +9,41 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
-import { byId, idFilter } from "./Fields.ts"
+import {
+  amountFilters,
+  byId,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  idFilter,
+  Summary,
+  walkedListOf
+} from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 
-export const refundsQuery = { ...listQuery, charge_id: idFilter, status: Schema.optionalKey(RefundStatus) }
+export const refundFilters = {
+  account_id: idFilter,
+  charge_id: idFilter,
+  status: Schema.optionalKey(RefundStatus),
+  ...createdFilters,
+  ...amountFilters
+}
+
+export const refundsQuery = { ...listQuery, ...refundFilters }
 
 export class RefundsGroup extends HttpApiGroup.make("refunds")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: refundsQuery, success: listOf(Refund), error: ValidationError })
+    HttpApiEndpoint.get("list", "/", { query: refundsQuery, success: walkedListOf(Refund), error: ValidationError })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List refunds, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", { query: refundFilters, success: Summary, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count and sum the refunds that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: refundFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the refunds that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Refund, error: NotFound })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Get a refund")

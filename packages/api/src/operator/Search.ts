@@ -38,8 +38,9 @@ export const SearchResults = Schema.Struct({
 export type SearchResults = typeof SearchResults.Type
 
 export const searchQuery = {
-  q: text(1, 255).annotateKey({
-    description: "An id, txid, end-to-end id, reference, request id, document or e-mail address, as a whole."
+  q: text(1, 1000).annotateKey({
+    description:
+      "An id or its short form, txid, end-to-end id, request id, document, e-mail address or phone; words of a name or a reference, or their beginnings; an amount (`352,21`); a Copia e Cola."
   })
 }
 
@@ -47,10 +48,10 @@ export class SearchGroup extends HttpApiGroup.make("search")
   .add(
     HttpApiEndpoint.get("find", "/", { query: searchQuery, success: SearchResults, error: ValidationError })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Find what an id, reference, document or e-mail address leads to")
+      .annotate(OpenApi.Summary, "Find what a text leads to")
       .annotate(
         OpenApi.Description,
-        "At most 50 results. Documents and e-mail addresses lead to nothing for roles that see personal data masked."
+        "At most 50 results. Documents, addresses, phones and codes lead to nothing for roles that see personal data masked."
       )
   )
   .prefix("/operator/v1/search")

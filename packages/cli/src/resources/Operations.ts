@@ -33,11 +33,12 @@ export interface Operation {
   readonly isKeyed: boolean
 }
 
-/** Operations that are no commands: signing in is `pix login`, and events are `pix listen`. */
-const omitted = /^(?:signIn\.|session\.(?:end|code)$|events\.)/
+/** Operations that are no commands: signing in is `pix login`, events are `pix listen`, and files have a command of their own. */
+const omitted = /^(?:signIn\.|session\.(?:end|code)$|events\.|bankStatements\.import$)/
 
 /** Where the group's name is not the resource's. */
 const resourceNames: Readonly<Record<string, string>> = {
+  bankStatements: "statements",
   checkoutCharges: "charges",
   operatorTokens: "tokens",
   requests: "logs",

@@ -13,6 +13,8 @@ const DEFAULT_LIMIT = 20
 interface Page {
   readonly data: ReadonlyArray<Row>
   readonly has_more: boolean
+  /** From where to go on, where it is not the last item (OPR-290). */
+  readonly next?: string | null
 }
 
 export interface Listing {
@@ -42,11 +44,11 @@ export const eachPage = Effect.fnUntraced(function* <E>(
         ...(after === undefined ? {} : { starting_after: after })
       }
     })
-    const { data, has_more: hasMore } = body as Page
+    const { data, has_more: hasMore, next } = body as Page
     const wantsMore = yield* onPage(data, hasMore)
     left -= data.length
-    after = data.at(-1)?.["id"]
-    if (!wantsMore || !hasMore || data.length === 0) return
+    after = next ?? data.at(-1)?.["id"]
+    if (!wantsMore || !hasMore || after === undefined) return
   }
 })
 

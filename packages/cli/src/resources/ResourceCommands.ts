@@ -13,7 +13,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { answersLines } from "../AnswerObject.ts"
+import { answersFile, answersLines } from "../AnswerObject.ts"
 import { exitCodes, Failure, usage } from "../Failure.ts"
 import { limitFlag } from "../LimitFlag.ts"
 import { type Answer, call } from "../OperatorClient.ts"
@@ -22,6 +22,7 @@ import { attempt, signedIn } from "../Profile.ts"
 import { notice, withTime } from "../Terminal.ts"
 import { exampleOf } from "./Examples.ts"
 import type { Field } from "./Fields.ts"
+import { writeFile } from "./Files.ts"
 import { writeLines } from "./JsonLines.ts"
 import { descriptionOf, type Operation, operations } from "./Operations.ts"
 import { showList } from "./Pages.ts"
@@ -232,6 +233,7 @@ const run = (operation: Operation) =>
         json
       })
     }
+    if (answersFile(operation.id)) return yield* writeFile(service, operation.id, { params, query })
     if (answersLines(operation.id)) return yield* writeLines(service, operation.id, { params, query })
     const { body } = operation
     const payload = body === undefined ? undefined : yield* attempt(() => payloadOf(body, input))

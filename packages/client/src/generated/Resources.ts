@@ -227,6 +227,8 @@ export interface Charge {
   readonly expires_at: Instant | null
   /** When the payment was confirmed. */
   readonly paid_at: Instant | null
+  /** Cents that went back to the payer, by refunds or a MED; 0 at first. */
+  readonly refunded_amount: number
   /** Why it failed; null unless `status` is `failed`. */
   readonly failure_reason: string | null
   /** When it was created. */

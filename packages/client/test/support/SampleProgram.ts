@@ -27,8 +27,13 @@ const run = async () => {
   let retries = 0
   const hooks = { onRetry: () => void retries++ }
   const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
-  const unreachable = await nobody.balance.retrieve().then(() => "", (error) => String(error).split(":", 1)[0])
-  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, received, unreachable, retries }))
+  async function checkOut() {
+    await nobody.balance.retrieve()
+  }
+  const failure = await checkOut().then(() => undefined, (error) => error)
+  const unreachable = String(failure).split(":", 1)[0]
+  const stack = /checkOut/.test(failure.stack)
+  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, received, unreachable, stack, retries }))
 }
 `
 /** The program, which runs itself. */
@@ -44,6 +49,7 @@ export const expected = {
   refused: "mismatch",
   received: [204, 204, "charge", "1"],
   unreachable: "ConnectionError",
+  stack: true,
   retries: 1
 }
 

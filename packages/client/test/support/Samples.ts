@@ -22,6 +22,7 @@ export const chargeOf = (fields: Partial<Charge> = {}): Charge => ({
   webhook_url: null,
   expires_at: "2026-11-22T12:00:00.000Z",
   paid_at: null,
+  refunded_amount: 0,
   failure_reason: null,
   created_at: "2026-11-21T12:00:00.000Z",
   sequence: 1,

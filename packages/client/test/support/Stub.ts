@@ -45,6 +45,12 @@ export const startStub = async (
   }
 }
 
+/** A URL where nobody listens. */
+export const closedUrl = async (): Promise<string> => {
+  await using stub = await startStub(() => {})
+  return stub.url
+}
+
 /** Answers with JSON. */
 export const json = (
   response: ServerResponse,

@@ -1,11 +1,12 @@
 /**
- * The one search box: a combobox that finds by the whole id, reference, document or e-mail address.
+ * The one search box: a combobox that finds names, amounts, references, documents and ids, pages and actions.
  *
  * Guarantees:
  * - `/` and ⌘K or Ctrl+K lead to it from every page; arrows choose, Enter opens, Escape leaves. A screen reader hears how many
  *   results there are, and the chosen one.
  * - Only the answer to what is written now is shown.
  */
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import type { SearchResults } from "@pix-payments/api/operator/Search"
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
@@ -101,7 +102,7 @@ export const SearchBox = () => {
         aria-keyshortcuts={hasShortcuts.value ? "/ Control+K Meta+K" : "Control+K Meta+K"}
         autocomplete="off"
         spellcheck={false}
-        maxLength={255}
+        maxLength={1000}
         placeholder={text.hint}
         value={written.value}
         onInput={(event) => {
@@ -129,7 +130,7 @@ export const SearchBox = () => {
           >
             <b>{text.kinds[result.kind as keyof typeof text.kinds] ?? result.kind}</b>
             <span>{result.title}</span>
-            <code>{result.id.slice(-8)}</code>
+            <code>{shortIdOf(result.id)}</code>
           </li>
         ))}
       </ul>
@@ -173,7 +174,7 @@ const searchWords = inBoth({
   en: {
     label: "Search",
     results: "Results",
-    hint: "Id, txid, reference, document…",
+    hint: "Name, amount, reference, document, id…",
     count: (count: number) => (count === 0 ? "Nothing found." : count === 1 ? "1 result" : `${count} results`),
     kinds: {
       account: "Account",
@@ -191,7 +192,7 @@ const searchWords = inBoth({
   pt: {
     label: "Buscar",
     results: "Resultados",
-    hint: "Id, txid, referência, documento…",
+    hint: "Nome, valor, referência, documento, id…",
     count: (count: number) => (count === 0 ? "Nada encontrado." : count === 1 ? "1 resultado" : `${count} resultados`),
     kinds: {
       account: "Conta",

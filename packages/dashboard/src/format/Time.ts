@@ -3,6 +3,7 @@
  *
  * Guarantee: the zone is a signal, so that a page follows it; it is kept for the next visit.
  */
+import { formatInstant } from "@pix-payments/domain/Instant"
 import { signal } from "@preact/signals"
 import { language } from "../words/Words.ts"
 
@@ -70,6 +71,25 @@ export const relative = (instant: string, nowMs: number): string => {
     value /= size
   }
   return absolute(instant)
+}
+
+/** `21/11, 18:20`: when a row was, on this year's scale. */
+export const moment = (instant: string): string =>
+  new Intl.DateTimeFormat("pt-BR", {
+    timeZone: zoneName(),
+    day: "2-digit",
+    month: "2-digit",
+    year: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit"
+  }).format(Date.parse(instant))
+
+/** The first instant of a day in the zone: `offset` days after that of an instant. */
+export const startOfDay = (ms: number, offset: number): number => {
+  const day = localTime(ms).slice(0, 10)
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number)
+  const shifted = formatInstant(Date.UTC(year, month - 1, date + offset)).slice(0, 10)
+  return Date.parse(instantOf(`${shifted}T00:00`) ?? "")
 }
 
 /** The day in a time zone, as figures name it: `2026-11-21`. */

@@ -9,6 +9,7 @@ import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detai
 import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
 import { QrCode } from "../parts/QrCode.tsx"
+import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { State } from "../parts/State.tsx"
@@ -23,6 +24,7 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
       {(charge) => (
         <>
           <Head title={money(charge.amount)} state={charge.status} id={charge.id} operation={`/charges/${id}`}>
+            {charge.paid_at !== null && <ReceiptLink of={`/charges/${id}`} />}
             {may("operator") && charge.status === "pending" && (
               <Action
                 label={actions.cancelCharge}
@@ -133,7 +135,7 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
 }
 
 const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
-  const { cards, fields } = words()
+  const { actions, cards, fields } = words()
   if (charge.refunds.length === 0) return null
   return (
     <Card title={cards.refunds} note={cards.left(money(charge.amount - charge.refunded_amount))}>
@@ -143,7 +145,11 @@ const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
           { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
           { name: fields.status, cell: ({ status }) => <State of={status} /> },
           { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
-          { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
+          { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true },
+          {
+            name: actions.receipt,
+            cell: ({ id, status }) => status === "completed" && <ReceiptLink of={`/refunds/${id}`} quiet />
+          }
         ]}
       />
     </Card>

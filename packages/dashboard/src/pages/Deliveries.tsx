@@ -1,13 +1,14 @@
 /** The list of webhook deliveries, and resending those of it that failed. */
 import { DeliveryStatus } from "@pix-payments/api/operator/Deliveries"
 import { eventNames } from "@pix-payments/domain/EventCatalog"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { useSignal } from "@preact/signals"
 import { query } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { List } from "../parts/List.tsx"
 import { ResendFailed } from "../parts/ResendFailed.tsx"
 import { State } from "../parts/State.tsx"
-import { Time } from "../parts/Time.tsx"
+import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 export const Deliveries = () => {
@@ -32,10 +33,12 @@ export const Deliveries = () => {
       }
       empty={empty.deliveries}
       filters={[
-        { name: "status", label: fields.status, options: DeliveryStatus.literals },
+        { name: "status", label: fields.status, kind: "tabs", options: DeliveryStatus.literals },
+        { name: "created", label: fields.created, kind: "period" },
+        { name: "account_id", label: fields.account, kind: "account" },
         { name: "event", label: fields.event, options: eventNames, nameOf: (event) => event },
-        { name: "endpoint_id", label: fields.endpoint },
-        { name: "resource_id", label: fields.resource }
+        { name: "endpoint_id", label: fields.endpoint, kind: "quiet", nameOf: shortIdOf },
+        { name: "resource_id", label: fields.resource, isMore: true }
       ]}
       load={(api, query) => api.deliveries.list({ query })}
       linkOf={({ id }) => `/deliveries/${id}`}
@@ -44,7 +47,7 @@ export const Deliveries = () => {
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.url, cell: ({ url }) => url, wide: true },
         { name: fields.attempts, cell: (delivery) => delivery.attempts_made, wide: true, right: true },
-        { name: fields.created, cell: (delivery) => <Time of={delivery.created_at} />, right: true }
+        { name: fields.created, cell: (delivery) => <Moment of={delivery.created_at} />, right: true }
       ]}
     />
   )

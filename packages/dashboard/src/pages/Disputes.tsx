@@ -1,9 +1,13 @@
 /** The list of disputes. */
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { money } from "../format/Money.ts"
+import { AccountName } from "../parts/AccountName.tsx"
 import { List } from "../parts/List.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
-import { Deadline } from "../parts/Time.tsx"
+import { Deadline, Moment } from "../parts/Time.tsx"
+import { disputeWords } from "./disputeWords.ts"
 import { words } from "../words/Words.ts"
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -16,15 +20,21 @@ export const Disputes = () => {
       empty={empty.disputes}
       events={['"event":"dispute.', "infraction", "charged_back"]}
       filters={[
-        { name: "status", label: fields.status, options: DisputeStatus.literals },
-        { name: "charge_id", label: fields.charge }
+        { name: "status", label: fields.status, kind: "tabs", options: DisputeStatus.literals },
+        { name: "order", label: disputeWords().order, options: ["deadline"], nameOf: () => fields.deadline },
+        { name: "created", label: fields.opened, kind: "period" },
+        { name: "account_id", label: fields.account, kind: "account" },
+        { name: "charge_id", label: fields.charge, kind: "quiet", nameOf: shortIdOf }
       ]}
       load={(api, query) => api.disputes.list({ query })}
       linkOf={({ id }) => `/disputes/${id}`}
       columns={[
         { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
-        { name: fields.reason, cell: ({ reason }) => reason, wide: true },
+        { name: fields.reason, cell: ({ reason }) => inWords(reason ?? ""), wide: true },
+        { name: fields.reference, cell: ({ reference }) => <bdi>{reference}</bdi>, wide: true },
+        { name: fields.account, cell: (dispute) => <AccountName id={dispute.account_id} />, wide: true },
+        { name: fields.opened, cell: (dispute) => dispute.opened_at && <Moment of={dispute.opened_at} />, wide: true },
         {
           name: fields.deadline,
           cell: (dispute) =>

@@ -17,8 +17,7 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
   const rows = (
     [
       [text.differences, of.differences],
-      [text.states, of.states],
-      [text.checkpoints, of.replaced_checkpoints]
+      [text.states, of.states]
     ] as const
   ).flatMap(([what, found]) =>
     found.map((difference) => ({
@@ -39,6 +38,19 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
               { name: fields.name, cell: ({ account }) => ledgerAccountName(account) },
               { name: fields.kept, cell: ({ kept }) => money(kept), right: true },
               { name: fields.computed, cell: ({ computed }) => money(computed), right: true }
+            ]}
+          />
+        )}
+        {of.closes.length > 0 && (
+          <Table
+            rows={of.closes.map((close) => ({
+              ...close,
+              id: `${close.account_id ?? close.connection_id} ${close.day}`
+            }))}
+            columns={[
+              { name: fields.reason, cell: ({ problem }) => `${text.closes}: ${problem}` },
+              { name: fields.day, cell: ({ day }) => day },
+              { name: fields.account, cell: ({ account_id, connection_id }) => account_id ?? connection_id }
             ]}
           />
         )}

@@ -13,10 +13,12 @@ export const Requests = () => {
       title={nav.requests}
       empty={empty.requests}
       filters={[
-        { name: "route", label: fields.route },
+        { name: "created", label: fields.created, kind: "period" },
+        { name: "account_id", label: fields.account, kind: "account" },
         { name: "status", label: fields.status },
-        { name: "resource_id", label: fields.resource },
-        { name: "request_id", label: fields.request }
+        { name: "route", label: fields.route, isMore: true },
+        { name: "resource_id", label: fields.resource, isMore: true },
+        { name: "request_id", label: fields.request, isMore: true }
       ]}
       load={(api, query) => api.requests.list({ query })}
       columns={[

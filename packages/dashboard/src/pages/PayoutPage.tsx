@@ -7,6 +7,7 @@ import { Action } from "../parts/Action.tsx"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { masculineStateName } from "../parts/State.tsx"
+import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -26,6 +27,7 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
             id={payout.id}
             operation={`/payouts/${id}`}
           >
+            {payout.status === "completed" && <ReceiptLink of={`/payouts/${id}`} />}
             {may("operator") && payout.status === "pending" && (
               <>
                 <ApprovePayout payout={payout} onDone={loaded.reload} />

@@ -3,6 +3,7 @@ import { inBoth } from "../words/Words.ts"
 
 export const disputeWords = inBoth({
   en: {
+    order: "By",
     files: "Files",
     filesHint: "Up to 5 files of 5 MB.",
     left: "left for the defense",
@@ -15,6 +16,7 @@ export const disputeWords = inBoth({
     days: (days: number, hours: number) => `${days} d ${hours} h`
   },
   pt: {
+    order: "Por",
     files: "Arquivos",
     filesHint: "Até 5 arquivos de 5 MB.",
     left: "restam para a defesa",

@@ -1,5 +1,6 @@
 /** The page of one resource: its head, its facts, and what is missing while it loads. */
 import type { ComponentChildren } from "preact"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import type * as Effect from "effect/Effect"
 import { call, type OperatorClient } from "../app/Client.ts"
 import { curl } from "../app/Curl.ts"
@@ -94,5 +95,13 @@ export const IdLink = ({ id, to }: { readonly to: string; readonly id: string | 
   id === null || id === undefined ? null : (
     <a class="id" href={`/${to}/${id}`}>
       {id}
+    </a>
+  )
+
+/** The same by the short id, which the search finds too: for lists. */
+export const ShortLink = ({ id, to }: { readonly to: string; readonly id: string | null }) =>
+  id === null ? null : (
+    <a class="id" href={`/${to}/${id}`} title={id}>
+      {shortIdOf(id)}
     </a>
   )

@@ -3,15 +3,17 @@
  *
  * Guarantee: the last data stays while new data comes.
  */
+import type { Summary } from "@pix-payments/api/operator/Fields"
 import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import type * as Effect from "effect/Effect"
 import { call, type OperatorClient } from "../app/Client.ts"
 import { curlOf } from "../app/Curl.ts"
 import { useLoaded } from "../app/Loaded.ts"
-import { go, path, query, withQuery } from "../app/Router.ts"
+import { path, query, withQuery } from "../app/Router.ts"
+import { money } from "../format/Money.ts"
 import { Copy } from "./Copy.tsx"
-import { stateName } from "./State.tsx"
+import { Chips, type Filter, Filters, parametersOf, StateTabs } from "./Filters.tsx"
 import { words } from "../words/Words.ts"
 import { Problem } from "./Problem.tsx"
 
@@ -25,19 +27,14 @@ export interface Column<A> {
   readonly right?: boolean
 }
 
-/** A parameter of the list's query: a text, or one of these states. */
-interface Filter {
-  readonly name: string
-  readonly label: string
-  readonly options?: ReadonlyArray<string>
-  /** The word of an option; by default that of a state. */
-  readonly nameOf?: (option: string) => string
-}
-
 /** The answer of every list. */
 export interface ListOf<A> {
   readonly data: ReadonlyArray<A>
   readonly has_more: boolean
+  /** From where the next page goes on, where it is not the last row. */
+  readonly next?: string | null
+  /** How many rows the server looked at. */
+  readonly looked_at?: number
 }
 
 interface Props<A> {
@@ -53,15 +50,19 @@ interface Props<A> {
   readonly load: (api: OperatorClient, query: never) => Effect.Effect<ListOf<A>, unknown>
   /** Changes where the rows must be loaded again. */
   readonly version?: number
+  /** Count and sum of what the filters leave. */
+  readonly sum?: (api: OperatorClient, query: never) => Effect.Effect<Summary, unknown>
+  /** The path of the list as a file, under `/operator/v1`. */
+  readonly file?: string
   /** The events that change the rows; without them the list polls. */
   readonly events?: ReadonlyArray<string>
 }
 
 export const List = <A extends { readonly id: string }>(props: Props<A>) => {
-  const { actions, columns, empty, events, filters = [], linkOf, load, title, version = 0 } = props
+  const { actions, columns, empty, events, file, filters = [], linkOf, load, sum, title, version = 0 } = props
   const text = words().list
   const key = query.value.toString()
-  const names = [...filters.map(({ name }) => name), "starting_after"]
+  const names = [...filters.flatMap(parametersOf), "starting_after"]
   const asked = names.flatMap((name) => {
     const value = query.value.get(name)
     return value === null || value === "" ? [] : [[name, value] as const]
@@ -73,21 +74,39 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
     events === undefined ? { every: 10 } : { events }
   )
   const startingAfter = query.value.get("starting_after")
-  const isFiltered = asked.some(([name]) => name !== "starting_after")
+  const chosen = asked.filter(([name]) => name !== "starting_after")
+  const isFiltered = chosen.length > 0
+  const tabs = filters.find(({ kind }) => kind === "tabs")
+  const next = value?.next ?? value?.data.at(-1)?.id
 
   return (
     <>
       <div class="head">
         <h1>{title}</h1>
         {typeof actions === "function" ? actions(value?.data ?? []) : actions}
-        <Copy text={() => curlOf(read)} label={words().actions.curl} />
         <span class="grow" />
-        {filters.length > 0 && <Filters filters={filters} key={key} />}
+        {file !== undefined && (
+          <a
+            class="button small"
+            href={`/operator/v1${file}?${new URLSearchParams(Object.fromEntries(chosen))}`}
+            download={`${title}.csv`}
+            target="_self"
+          >
+            CSV
+          </a>
+        )}
+        <Copy text={() => curlOf(read)} label={words().actions.curl} />
       </div>
+      {tabs !== undefined && <StateTabs of={tabs} />}
+      <Filters filters={filters} />
+      <Chips filters={filters} />
+      {sum !== undefined && <Total asked={chosen} read={sum} />}
       {problem !== undefined && <Problem problem={problem} retry={reload} />}
+      {value === undefined && problem === undefined && <Skeleton />}
       {value !== undefined && value.data.length === 0 && (
         <p class="quiet">
-          {isFiltered ? text.none : empty} {isFiltered && <a href={path.value}>{text.clear}</a>}
+          {value.has_more ? text.lookedAt(value.looked_at ?? 0) : isFiltered ? text.none : empty}{" "}
+          {isFiltered && <a href={path.value}>{text.clear}</a>}
         </p>
       )}
       {value !== undefined && value.data.length > 0 && (
@@ -99,12 +118,44 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
         <div class="head">
           {startingAfter !== null && <a href={withQuery({})}>{text.first}</a>}
           <span class="grow" />
-          {value.has_more && <a href={withQuery({ starting_after: value.data.at(-1)!.id })}>{text.next}</a>}
+          {value.has_more && next !== undefined && (
+            <a href={withQuery({ starting_after: next })}>{value.data.length === 0 ? text.lookOn : text.next}</a>
+          )}
         </div>
       )}
     </>
   )
 }
+
+/** How many rows there are, and their sum, as far as the server looks. */
+const Total = ({
+  asked,
+  read
+}: {
+  readonly asked: ReadonlyArray<readonly [string, string]>
+  readonly read: NonNullable<Props<never>["sum"]>
+}) => {
+  const text = words().list
+  const { value } = useLoaded(
+    `sum ${path.value} ${String(new URLSearchParams(Object.fromEntries(asked)))}`,
+    (signal) => call((api) => read(api, Object.fromEntries(asked) as never), signal),
+    { every: 60 }
+  )
+  return (
+    <p class="quiet total" role="status">
+      {value !== undefined && text.total(value.count, money(value.amount), value.at_least)}
+    </p>
+  )
+}
+
+/** What is there before the first rows, once that takes longer than a moment. */
+const Skeleton = () => (
+  <section class="card skeleton" aria-hidden="true">
+    {Array.from({ length: 6 }, (_, index) => (
+      <i key={index} />
+    ))}
+  </section>
+)
 
 /** Rows in columns; the row is a link where it has a page. */
 export const Table = <A extends { readonly id: string }>({
@@ -165,39 +216,3 @@ const useArrived = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<s
 
 const classOf = ({ right, wide }: { readonly wide?: boolean; readonly right?: boolean }) =>
   [wide && "wide", right && "right"].filter(Boolean).join(" ") || undefined
-
-const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
-  const apply = (form: HTMLFormElement) => {
-    const values = new FormData(form)
-    go(withQuery(Object.fromEntries(filters.map(({ name }) => [name, String(values.get(name) ?? "").trim()]))))
-  }
-  return (
-    <form
-      role="search"
-      class="head"
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply(event.currentTarget)
-      }}
-    >
-      {filters.map(({ label, name, nameOf = stateName, options }) => (
-        <label class="inline" key={name}>
-          {label}
-          {options === undefined ? (
-            <input name={name} defaultValue={query.value.get(name) ?? ""} />
-          ) : (
-            <select name={name} onChange={(event) => apply(event.currentTarget.form!)}>
-              <option value="">{words().list.all}</option>
-              {options.map((option) => (
-                <option value={option} selected={query.value.get(name) === option} key={option}>
-                  {nameOf(option)}
-                </option>
-              ))}
-            </select>
-          )}
-        </label>
-      ))}
-      {filters.some(({ options }) => options === undefined) && <button type="submit">{words().list.filter}</button>}
-    </form>
-  )
-}

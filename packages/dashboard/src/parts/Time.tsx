@@ -1,6 +1,6 @@
 /** An instant: how long ago, with the whole date in its title. */
 import { signal } from "@preact/signals"
-import { absolute, relative } from "../format/Time.ts"
+import { absolute, moment, relative } from "../format/Time.ts"
 
 /** Moves on each half minute. */
 const wallClock = (): number => globalThis.performance.timeOrigin + globalThis.performance.now()
@@ -24,5 +24,12 @@ export const Time = ({ of }: { readonly of: string }) => (
   <time dateTime={of} title={absolute(of)}>
     {/* What was read since `now` last moved is not in the future. */}
     {relative(of, Math.max(now.value, wallClock()))}
+  </time>
+)
+
+/** When a row was: the date and the time, which a person compares with another list. */
+export const Moment = ({ of }: { readonly of: string }) => (
+  <time class="nowrap" dateTime={of} title={absolute(of)}>
+    {moment(of)}
   </time>
 )

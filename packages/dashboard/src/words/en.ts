@@ -94,7 +94,12 @@ export const en = {
     next: "Next page",
     first: "First page",
     none: "Nothing here with these filters.",
-    clear: "Clear filters"
+    clear: "Clear filters",
+    lookOn: "Look further back",
+    lookedAt: (rows: number) =>
+      `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
+    total: (count: number, amount: string, isAtLeast: boolean) =>
+      `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"} · ${isAtLeast ? "at least " : ""}${amount}`
   },
   /** What a list without rows would show, and what leads to it. */
   empty: {
@@ -136,6 +141,7 @@ export const en = {
     bankAccount: "Bank account",
     completed_at: "Completed",
     copyAndPaste: "Copy and paste",
+    day: "Day",
     created: "Created",
     deadline: "Defense until",
     description: "Description",
@@ -191,7 +197,8 @@ export const en = {
     user_agent: "Browser",
     via: "Signed in by",
     changes: "Changed",
-    webhook: "Webhook"
+    webhook: "Webhook",
+    words: "Name or reference"
   },
   /** Titles of cards. */
   cards: {
@@ -228,7 +235,7 @@ export const en = {
   verified: {
     differences: "entries",
     states: "states",
-    checkpoints: "checkpoint replaced"
+    closes: "closed day changed"
   },
   timeline: {
     delivered: "delivered to",
@@ -245,6 +252,7 @@ export const en = {
     reveal: "Reveal",
     cancelCharge: "Cancel charge",
     refund: "Return",
+    receipt: "Receipt",
     approve: "Approve",
     cancelPayout: "Cancel payout",
     defend: "File defense",

@@ -94,7 +94,12 @@ export const pt: Words = {
     next: "Próxima página",
     first: "Primeira página",
     none: "Nada com estes filtros.",
-    clear: "Limpar filtros"
+    clear: "Limpar filtros",
+    lookOn: "Procurar mais atrás",
+    lookedAt: (rows: number) =>
+      `Nada entre as ${rows.toLocaleString("pt-BR")} linhas examinadas. Pode haver mais atrás.`,
+    total: (count: number, amount: string, isAtLeast: boolean) =>
+      `${isAtLeast ? "mais de " : ""}${count.toLocaleString("pt-BR")} ${count === 1 ? "linha" : "linhas"} · ${isAtLeast ? "pelo menos " : ""}${amount}`
   },
   empty: {
     charges: "Nenhuma cobrança ainda. Elas aparecem aqui quando as aplicações as criam.",
@@ -134,6 +139,7 @@ export const pt: Words = {
     bankAccount: "Conta bancária",
     completed_at: "Concluído",
     copyAndPaste: "Pix Copia e Cola",
+    day: "Dia",
     created: "Criação",
     deadline: "Defesa até",
     description: "Descrição",
@@ -189,7 +195,8 @@ export const pt: Words = {
     user_agent: "Navegador",
     via: "Entrou por",
     changes: "Alterado",
-    webhook: "Webhook"
+    webhook: "Webhook",
+    words: "Nome ou referência"
   },
   cards: {
     timeline: "Linha do tempo",
@@ -225,7 +232,7 @@ export const pt: Words = {
   verified: {
     differences: "lançamentos",
     states: "estados",
-    checkpoints: "ponto de controle trocado"
+    closes: "dia fechado alterado"
   },
   timeline: {
     delivered: "entregue a",
@@ -242,6 +249,7 @@ export const pt: Words = {
     reveal: "Revelar",
     cancelCharge: "Cancelar cobrança",
     refund: "Devolver",
+    receipt: "Comprovante",
     approve: "Aprovar",
     cancelPayout: "Cancelar pagamento",
     defend: "Enviar defesa",

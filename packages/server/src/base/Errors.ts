@@ -23,8 +23,11 @@ export class LimitExceededError extends Data.TaggedError("LimitExceededError")<{
   readonly retryAfterSeconds: number
 }> {}
 
-/** The account's `available` does not cover the amount. */
-export class InsufficientBalanceError extends Data.TaggedError("InsufficientBalanceError")<{}> {}
+/** The account's `available` does not cover what is needed, in cents. */
+export class InsufficientBalanceError extends Data.TaggedError("InsufficientBalanceError")<{
+  readonly needed: number
+  readonly available: number
+}> {}
 
 /** `starting_after` is not the id of an item of the list. */
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}

@@ -19,6 +19,8 @@ import { weaknessOf } from "./TokenStrength.ts"
 export interface SettingsShape {
   readonly host: string
   readonly port: number
+  /** Where payers reach the public listener. Unset: the address that it listens on. */
+  readonly publicUrl: Option.Option<string>
   readonly operatorHost: string
   readonly operatorPort: number
   /** The hosts that the operator listener answers to, besides its own address. */
@@ -127,6 +129,13 @@ const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.R
   return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
 }
 
+const publicUrl = (text: string): Result.Result<string, string> => {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === ""
+    ? Result.succeed(url.href.replace(/\/$/, ""))
+    : Result.fail(`"${text}" is not the URL of the public listener`)
+}
+
 const issuerUrl = (text: string): Result.Result<string, string> => {
   const url = URL.parse(text)
   if (url === null || url.search !== "" || url.hash !== "") return Result.fail(`"${text}" is not the URL of an issuer`)
@@ -157,6 +166,7 @@ const oidc: Config.Config<Option.Option<OidcSettings>> = checked(
 const config: Config.Config<SettingsShape> = Config.all({
   host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: port("PORT").pipe(Config.withDefault(3000)),
+  publicUrl: Config.option(parsed("PUBLIC_URL", publicUrl)),
   operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(defaultHosts)),

@@ -22,20 +22,35 @@ export const withWriteSlot = <A, E, R>(
 ): { readonly effect: Effect.Effect<A, E, R>; readonly hasStarted: () => boolean } => {
   let hasStarted = false
   const slots = slotsOf(sql)
-  const slotted = slots.all.withPermits(1)(
-    Effect.suspend(() => {
+  const slotted = Effect.suspend(() => {
+    slots.use.waiting++
+    const running = Effect.suspend(() => {
       hasStarted = true
-      return write
+      slots.use.waiting--
+      slots.use.running++
+      return Effect.ensuring(
+        write,
+        Effect.sync(() => void slots.use.running--)
+      )
     })
-  )
+    return Effect.onInterrupt(slots.all.withPermits(1)(running), () =>
+      Effect.sync(() => {
+        if (!hasStarted) slots.use.waiting--
+      })
+    )
+  })
   return {
     effect: accountId === undefined ? slotted : withAccountSlot(slots, accountId, slotted),
     hasStarted: () => hasStarted
   }
 }
 
+/** How many writes of a pool run, and how many wait for a slot. */
+export const writeSlotUse = (sql: SqlClient): { readonly running: number; readonly waiting: number } => slotsOf(sql).use
+
 interface Slots {
   readonly all: Semaphore.Semaphore
+  readonly use: { running: number; waiting: number }
   readonly perAccount: number
   /** Accounts with a write that runs or waits. */
   readonly accounts: Map<string, { readonly semaphore: Semaphore.Semaphore; writes: number }>
@@ -67,6 +82,7 @@ const slotsOf = (sql: SqlClient): Slots => {
     const count = writeSlotsOf(connectionsOf(sql))
     slots = {
       all: Semaphore.makeUnsafe(count),
+      use: { running: 0, waiting: 0 },
       perAccount: Math.max(1, Math.floor(count / ACCOUNT_SHARE)),
       accounts: new Map()
     }

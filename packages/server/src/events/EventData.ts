@@ -12,7 +12,9 @@
 import type { Charge } from "@pix-payments/domain/Charge"
 
 /** What a charge had at a change. */
-export type ChangedFields = ReadonlyArray<string | boolean | null>
+export type ChangedFields = ReadonlyArray<Stored>
+
+type Stored = string | number | boolean | null
 
 /** A charge as it is read for an event: what its change stored, and its columns as text. */
 interface Read {
@@ -24,7 +26,7 @@ type Field = (read: Read) => unknown
 
 const columns: Array<string> = []
 
-const changes: Array<(charge: Charge) => string | boolean | null> = []
+const changes: Array<(charge: Charge) => Stored> = []
 
 /** A column, as text, of the charge `r`, its receiver `s` or the change `c`, that no statement changes. */
 const column = (sql: string) => {
@@ -40,7 +42,7 @@ const number = (sql: string) => {
 }
 
 /** A value that a change stores. */
-const changed = (of: (charge: Charge) => string | boolean | null) => {
+const changed = (of: (charge: Charge) => Stored) => {
   const index = changes.push(of) - 1
   return ({ stored }: Read) => stored[index] ?? null
 }
@@ -91,6 +93,7 @@ const fields: { readonly [Name in keyof Charge]: Field } = {
   webhook_url: column("r.webhook_url"),
   expires_at: instant("expires_at"),
   paid_at: changed(({ paid_at }) => paid_at),
+  refunded_amount: changed(({ refunded_amount }) => refunded_amount),
   failure_reason: changed(({ failure_reason }) => failure_reason),
   created_at: instant("created_at"),
   sequence: number("c.sequence::text")

@@ -7,6 +7,8 @@
  * - transfers and balances are written in the commit of the state change that explains them (BAL-4, BAL-8);
  * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7). A connection has
  *   its own for money that fits no charge (BAL-11); both ends of a transfer have one owner;
+ * - each transfer has the next position of its owner, a day and the balances after it, from the rows that it locked. A day is
+ *   never before that of the position before;
  * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
  *   movements never deadlock.
  */
@@ -14,7 +16,8 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../base/Ids.ts"
-import { bigint, instant, text, uuid } from "../database/statements/Column.ts"
+import { bigint, instant, nullable, text, uuid } from "../database/statements/Column.ts"
+import { dayOf } from "../database/statements/Days.ts"
 import type { LockMode } from "../database/statements/LockMode.ts"
 import { type Cte, part, type Part, rows, statement, uuids } from "../database/statements/Statement.ts"
 
@@ -42,6 +45,12 @@ export interface Transfer {
   readonly credit: LedgerKind
   readonly amount: number
   readonly resource_id: string
+  /** The refund or dispute of the resource that it is of. */
+  readonly source_id: string | null
+  /** Of a movement at the bank: its connection. */
+  readonly connection_id: string | null
+  /** Cents of the amount that are a fee. */
+  readonly fee: number | null
   readonly reason: string
   /** Epoch milliseconds. */
   readonly created_at: number
@@ -57,6 +66,11 @@ export const transfer = (
     /** Cents. */
     readonly amount: number
     readonly resourceId: string
+    readonly sourceId?: string | undefined
+    /** The connection of the bank account in which the money moves, where it moves at the bank. */
+    readonly connectionId?: string | undefined
+    /** Cents of the amount that are a fee. */
+    readonly fee?: number | undefined
     readonly reason: string
   }
 ): ReadonlyArray<Transfer> => {
@@ -70,6 +84,9 @@ export const transfer = (
       credit: movement.credit,
       amount: movement.amount,
       resource_id: movement.resourceId,
+      source_id: movement.sourceId ?? null,
+      connection_id: [movement.debit, movement.credit].includes("acquirer") ? (movement.connectionId ?? null) : null,
+      fee: movement.fee || null,
       reason: movement.reason,
       created_at: epochMs
     }
@@ -83,6 +100,9 @@ const transferRows = rows({
   credit: text<LedgerKind>(),
   amount: bigint(),
   resource_id: uuid(),
+  source_id: nullable(uuid()),
+  connection_id: nullable(uuid()),
+  fee: nullable(bigint()),
   reason: text(),
   created_at: instant()
 })
@@ -108,25 +128,60 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
 /** The order of all locks of ledger accounts: of an owner `available` first, on which writers of one account then wait. */
 const inOrder = (row: string) => `${row}.owner_id, ${row}.kind <> 'available', ${row}.kind`
 
+/** The ledger accounts whose balance after it a transfer has: what an account's statement shows. */
+export const shownKinds = ["available", "pending", "blocked"] as const
+
+/** The ledger account whose row has the owner's position and day. Every posting locks it first. */
+const head = (row: string) =>
+  `CASE WHEN 'unallocated' IN (${row}.debit, ${row}.credit) THEN 'unallocated' ELSE 'available' END`
+
+/** What a transfer adds to a ledger account. */
+const addedTo = (kind: LedgerKind) =>
+  `CASE '${kind}' WHEN t.credit THEN t.amount WHEN t.debit THEN -t.amount ELSE 0 END`
+
+/** The balance of an end of the posted transfer `p`, given the row of that end after the whole statement. */
+const balanceAfter = (row: string, kind: string) =>
+  `${row}.balance - ${row}.amount + CASE ${kind} ${shownKinds.map((each) => `WHEN '${each}' THEN p.${each}`).join(" ")} END`
+
+const isShown = (kind: string) => `${kind} IN (${shownKinds.map((each) => `'${each}'`).join(", ")})`
+
+// Positions, days and balances are those of the rows as updated. Several transfers of one owner are in the order of their ids.
 const insertTransfers = (transfers: string, changed: Cte): string => `
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+  posted AS MATERIALIZED (
+    SELECT t.*, ${head("t")} AS head, greatest(${dayOf("t.created_at")}, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      ${shownKinds.map((kind) => `sum(${addedTo(kind)}) OVER of_owner AS ${kind}`).join(", ")}
     FROM ${transfers} AS t
+    LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id AND bank.kind = 'unallocated'
     WHERE (t.resource_id IN (SELECT id FROM ${changed})) IS TRUE
-    RETURNING account_id, debit, credit, amount
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
   ),
   sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount FROM (
-      SELECT account_id AS owner_id, credit AS kind, amount FROM moved
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day FROM (
+      SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day FROM posted
       UNION ALL
-      SELECT account_id, debit, -amount FROM moved
+      SELECT account_id, debit, -amount, 0, NULL FROM posted
+      UNION ALL
+      SELECT account_id, head, 0, 1, at_day FROM posted
     ) ends
     GROUP BY owner_id, kind
   ),
   balanced AS (
-    UPDATE ledger_accounts l SET balance = l.balance + s.amount
+    UPDATE ledger_accounts l SET balance = l.balance + s.amount, position = l.position + s.lines,
+      day = greatest(l.day, s.day), open_day = coalesce(l.open_day, greatest(l.day, s.day))
     FROM sums s WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO ledger_transfers (id, account_id, resource_id, connection_id, position, amount, created_at, debit_after,
+      credit_after, fee, source_id, day, debit, credit, reason)
+    SELECT p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      ${balanceAfter("d", "p.debit")}, ${balanceAfter("c", "p.credit")},
+      p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM posted p
+    LEFT JOIN balanced h ON h.owner_id = p.account_id AND h.kind = p.head
+    LEFT JOIN balanced d ON d.owner_id = p.account_id AND d.kind = p.debit AND ${isShown("p.debit")}
+    LEFT JOIN balanced c ON c.owner_id = p.account_id AND c.kind = p.credit AND ${isShown("p.credit")}
   )`
 
 /**

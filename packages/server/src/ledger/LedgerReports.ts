@@ -78,8 +78,8 @@ const indexPaths = (filters: Parameters<LedgerReports["Service"]["entries"]>[0])
     }
   }
   return accountId === undefined
-    ? { pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids)] }] }
-    : { paths: [{ columns: [is("account_id", "uuid", accountId)] }] }
+    ? { pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids)], predicate: "amount > 0" }] }
+    : { paths: [{ columns: [is("account_id", "uuid", accountId)], predicate: "amount > 0" }] }
 }
 
 interface BalanceRow {

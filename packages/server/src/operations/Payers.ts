@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - An erasure changes charges that were never paid and have ended. What was paid is kept as it is.
- * - Events, deliveries, searches and repeated answers read the columns of the charge, and no copy of them.
+ * - Events, deliveries and repeated answers read the columns of the charge, and no copy of them. The words by which a search finds
+ *   the charge go with them.
  * - Statements change `BATCH` charges each. An erasure is one transaction, by the `Authority` around it.
  *
  * Rules: OPR-337, OPR-338.
@@ -15,6 +16,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { removedPayerWords } from "../payments/words/Words.ts"
 import { ApprovalRequired, Authority, isAuthorized } from "../operators/approvals/Authority.ts"
 
 /** By one of both. */
@@ -84,11 +86,13 @@ export class Payers extends Context.Service<
             let anonymised = 0
             for (let changed = BATCH; changed === BATCH; anonymised += changed) {
               changed = (yield* sql`
+                WITH erased AS MATERIALIZED (
+                  SELECT c.id, c.customer_name, c.customer_phone, c.reference FROM charges c
+                  WHERE ${isOf(payer)} AND ${sql.literal(isErasable)} LIMIT ${sql.literal(String(BATCH))}
+                ), ${sql.literal(removedPayerWords("erased"))}
                 UPDATE charges c SET customer_name = NULL, customer_email = NULL, customer_document = NULL,
                   customer_phone = NULL, description = NULL
-                FROM (SELECT c.id FROM charges c WHERE ${isOf(payer)} AND ${sql.literal(isErasable)}
-                  LIMIT ${sql.literal(String(BATCH))}) e
-                WHERE c.id = e.id RETURNING c.id`).length
+                FROM erased e WHERE c.id = e.id RETURNING c.id`).length
             }
             yield* audited
             const [left] = yield* sql<{ kept: bigint; open: bigint }>`

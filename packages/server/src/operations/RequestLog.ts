@@ -69,7 +69,6 @@ export class RequestLog extends Context.Service<
 
       return RequestLog.of({
         write: (info, method, status, durationMs) => {
-          metrics.request(info.route, status, durationMs)
           if (buffer.length >= MAX_BUFFERED) {
             buffer.splice(0, BATCH)
             metrics.requestLinesDropped(BATCH)

@@ -4,7 +4,7 @@
  * Rules: OPR-31.
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
-import { type List, type Page, readPage } from "../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List, type Page, readPage } from "../database/statements/Paging.ts"
 import {
   type Column,
   type Condition,
@@ -16,7 +16,7 @@ import {
   isOneOf
 } from "../database/statements/Seek.ts"
 
-export interface RequestFilters {
+export interface RequestFilters extends CreatedBetween {
   readonly key_id?: string | undefined
   readonly resource_id?: string | undefined
   readonly request_id?: string | undefined
@@ -41,7 +41,8 @@ export const listRequests = (filters: RequestFilters, page: Page) =>
       table: "requests",
       account: "account_id",
       columns: "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at",
-      ...indexPaths(filters)
+      ...indexPaths(filters),
+      ...idsBetween(filters)
     },
     page
   )

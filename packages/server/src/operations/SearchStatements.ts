@@ -106,6 +106,37 @@ const many = (kind: SearchKind, index: readonly [value: string, account: string,
 const all = (...selects: ReadonlyArray<(p: Bound) => string>): Statement<{ readonly lookup: Lookup }> =>
   statement({ lookup }, (p) => selects.map((select) => select(p.lookup)).join("\nUNION ALL "))
 
+/** Accounts whose names are compared, the newest. */
+const ACCOUNTS = 5000
+
+/** How many end-to-end ids of one bank and minute are compared. */
+const OF_A_MINUTE = 5000
+
+/** Rows whose end-to-end id is the one sought in another case: those of its bank and minute are compared. */
+const foldedIn = (table: string, id: string, sought: string): string => `
+    SELECT s.${id} FROM (
+      SELECT ${id}, end_to_end_id FROM ${table}
+      WHERE end_to_end_id >= upper(left(${sought}, 21)) || '00000000000' AND end_to_end_id <= upper(left(${sought}, 21)) || 'zzzzzzzzzzz'
+      ORDER BY end_to_end_id LIMIT ${OF_A_MINUTE}
+    ) s WHERE lower(s.end_to_end_id) = lower(${sought})`
+
+/** How many times the digits of a short id have been used: each 50 days once, of two years. */
+const SHORT_ID_PERIODS = 15
+
+/** Rows whose id has these digits after the fourth: `shortIdOf` of the domain. */
+const ofShortId = (kind: SearchKind) => (p: Bound) =>
+  `(
+  ${columns(kind)} FROM (
+    SELECT lpad(to_hex(((extract(epoch FROM now()) * 1000)::bigint >> 32) - n), 4, '0') || left(${p.sought}, 4) || '-'
+      || right(${p.sought}, 4) AS start
+    FROM generate_series(0, ${SHORT_ID_PERIODS}) n
+  ) period CROSS JOIN LATERAL (
+    SELECT t.* FROM ${sources[kind].from} WHERE t.id >= (start || '-0000-0000-000000000000')::uuid
+      AND t.id <= (start || '-ffff-ffff-ffffffffffff')::uuid
+    ORDER BY t.id LIMIT ${PER_STATEMENT}
+  ) t
+  WHERE (${p.accounts} IS NULL OR ${accountOf(kind)} = ANY (${p.accounts})) LIMIT ${PER_STATEMENT})`
+
 export const statements = {
   id: all(
     byId("charge"),
@@ -134,6 +165,29 @@ export const statements = {
   reference: all(
     many("charge", ["reference", "account_id", "origin", "id"]),
     many("payout", ["reference", "account_id", "id"])
+  ),
+  // Ids of one bank and minute differ in their last eleven characters, and some are read out or typed in another case.
+  foldedEndToEndId: all(
+    few("charge", (sought) => `t.id = ANY (ARRAY(${foldedIn("charge_settlements", "charge_id", sought)}))`),
+    few("payout", (sought) => `t.id = ANY (ARRAY(${foldedIn("payouts", "id", sought)}))`)
+  ),
+  shortId: all(
+    ofShortId("charge"),
+    ofShortId("payout"),
+    ofShortId("refund"),
+    ofShortId("dispute"),
+    ofShortId("exception")
+  ),
+  phone: all(many("payout", ["pix_key", "account_id", "id"])),
+  accountName: all(
+    (p) => `(
+    ${columns("account")} FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT ${ACCOUNTS}) t
+    WHERE (${p.accounts} IS NULL OR t.id = ANY (${p.accounts})) AND NOT EXISTS (
+      SELECT FROM unnest(search_words(ARRAY[${p.sought}])) AS asked(word) WHERE NOT EXISTS (
+        SELECT FROM unnest(search_words(ARRAY[t.name, t.legal_name])) AS own(word) WHERE starts_with(own.word, asked.word)
+      )
+    ) AND cardinality(search_words(ARRAY[${p.sought}])) > 0
+    ORDER BY t.id DESC LIMIT ${PER_STATEMENT})`
   ),
   requestId: all(few("request", (sought) => `t.request_id = ${sought}`)),
   document: all(

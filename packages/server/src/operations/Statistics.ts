@@ -16,7 +16,6 @@ import { LimitedTo } from "../database/statements/Paging.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { forLanes } from "../webhooks/queue/DeliveryClaims.ts"
 import { readTotals } from "../webhooks/deliveries/DeliveryTotals.ts"
-import { TIMEZONE } from "@pix-payments/domain/Installation"
 import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
@@ -36,11 +35,12 @@ export class Statistics extends Context.Service<
               const limit = yield* LimitedTo
               const accountIds = accountId === undefined ? limit : [accountId].filter((id) => isWithin(id, limit))
               const parameters = [accountIds === undefined ? null : `{${accountIds.join(",")}}`]
+              const [installed] = yield* sql<{ timezone: string }>`SELECT timezone FROM installation_settings`
               const counts = yield* sql.unsafe<CountRow>(readCounts, parameters)
               const [totals] = yield* sql.unsafe<TotalsRow>(attemptTotals, parameters)
               return {
                 object: "stats" as const,
-                timezone: TIMEZONE,
+                timezone: installed!.timezone,
                 charges: {
                   ...byState(counts.filter(isState("charge"))),
                   ...byState(yield* sql.unsafe<StateRow>(UNANSWERED_CHARGES, parameters))

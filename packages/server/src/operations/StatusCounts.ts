@@ -20,10 +20,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../base/observability/Metrics.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { dayOf, startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { insertedWords } from "../payments/words/Words.ts"
 
 export class StatusCounts extends Context.Service<
   StatusCounts,
@@ -36,7 +38,9 @@ export class StatusCounts extends Context.Service<
 >()("@pix-payments/server/StatusCounts") {
   static readonly layer = Layer.effect(
     StatusCounts,
-    Effect.map(SqlClient, (sql) => {
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const metrics = yield* Metrics
       /** Runs with the position, which no other process has meanwhile. */
       const locked = <A, E>(run: (position: PositionRow) => Effect.Effect<A, E>) =>
         sql.withTransaction(
@@ -45,10 +49,14 @@ export class StatusCounts extends Context.Service<
           )
         )
       return StatusCounts.of({
-        advance: locked((position) =>
-          Effect.map(sql.unsafe<{ readonly scanned: number }>(...advance(position)), ([row]) => row?.scanned ?? 0)
-        ).pipe(
-          Effect.map((scanned) => scanned ?? 0),
+        advance: locked((position) => Effect.map(sql.unsafe<AdvanceRow>(...advance(position)), ([row]) => row)).pipe(
+          // Counted once it is committed.
+          Effect.map((row) => {
+            for (const each of row?.entered ?? []) {
+              metrics.entered(each.resource === "charge" ? "charges" : "payouts", each.status, each.count, each.cents)
+            }
+            return row?.scanned ?? 0
+          }),
           runToCompletion(sql)
         ),
         mergeExpired: locked(() => sql.unsafe(mergeExpired)).pipe(Effect.asVoid, runToCompletion(sql))
@@ -85,6 +93,17 @@ export interface CountRow {
   readonly count: bigint
   /** In cents. */
   readonly amount: string | null
+}
+
+interface AdvanceRow {
+  readonly scanned: number
+  /** What entered a state, for the metrics. */
+  readonly entered: ReadonlyArray<{
+    readonly resource: "charge" | "payout"
+    readonly status: string
+    readonly count: number
+    readonly cents: number
+  }> | null
 }
 
 interface PositionRow {
@@ -161,6 +180,10 @@ const additions = `
     GROUP BY 1, 2, 3
   )`
 
+/** The resources of a kind whose first change was scanned. */
+const firstChanges = (resource: "charge" | "payout") =>
+  `SELECT DISTINCT resource_id FROM moved WHERE resource = '${resource}' AND previous IS NULL`
+
 const lockPosition = `
   SELECT transaction_id::text AS transaction_id, change_id FROM status_counts_position FOR UPDATE SKIP LOCKED`
 
@@ -185,13 +208,20 @@ const advance = statement(
     ON CONFLICT (date, account_id, resource)
       DO UPDATE SET count = daily_volumes.count + excluded.count, amount = daily_volumes.amount + excluded.amount
   ),
+  ${insertedWords("charges", firstChanges("charge"))},
+  ${insertedWords("payouts", firstChanges("payout"))},
   position_moved AS (
     UPDATE status_counts_position SET (transaction_id, change_id) = (
       SELECT transaction_id, id FROM scanned ORDER BY scanned.transaction_id DESC, id DESC LIMIT 1
     )
     WHERE EXISTS (SELECT FROM scanned)
   )
-  SELECT count(*)::integer AS scanned FROM scanned`
+  SELECT (SELECT count(*)::integer FROM scanned) AS scanned,
+    (SELECT json_agg(e) FROM (
+      SELECT m.resource, m.status, count(*) AS count, coalesce(sum(coalesce(m.amount, p.amount)), 0) AS cents
+      FROM moved m LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id
+      GROUP BY 1, 2
+    ) e) AS entered`
 )
 
 const mergeExpired = `

@@ -23,6 +23,8 @@ export interface InstallationSettings {
   readonly four_eyes: FourEyes
   /** Whether four eyes is on now. */
   readonly four_eyes_on: boolean
+  /** The time zone of days. */
+  readonly timezone: string
   /** Whether the database is in another cluster than the one that was confirmed last. */
   readonly system_identifier_changed: boolean
 }
@@ -46,7 +48,7 @@ export class Installation extends Context.Service<
     readonly update: <R>(
       changes: InstallationChanges,
       audited: (before: InstallationSettings) => Effect.Effect<void, SqlError, R>
-    ) => Effect.Effect<InstallationSettings, ApprovalRequired | Unavailable, R>
+    ) => Effect.Effect<InstallationSettings, ApprovalRequired | InvalidStateError | Unavailable, R>
     /** Confirms that this database calls others. It needs the `Authority` around it. `audited` runs in its transaction. */
     readonly confirmOutward: <R>(
       audited: Effect.Effect<void, SqlError, R>
@@ -66,12 +68,18 @@ export class Installation extends Context.Service<
         update: (changes, audited) =>
           Effect.gen(function* () {
             const before = yield* read("FOR UPDATE")
+            if (changes.timezone !== undefined && changes.timezone !== before.timezone) {
+              // A transfer that was dated in the earlier zone keeps its day; a closed day has its bounds for good.
+              const closed = yield* sql`SELECT FROM closes LIMIT 1`
+              if (closed.length > 0) return yield* new InvalidStateError({ status: "closed" })
+            }
             const authority = yield* Authority
             const fourEyes = sql`coalesce(${changes.four_eyes ?? null}::text, four_eyes)`
             const changed = yield* sql`UPDATE installation_settings SET
               name = coalesce(${changes.name ?? null}::text, name),
               payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
               charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
+              timezone = coalesce(${changes.timezone ?? null}::text, timezone),
               four_eyes = ${fourEyes}
               WHERE id AND (${fourEyes} = 'on' OR ${fourEyes} = four_eyes
                 OR (${fourEyes} = 'auto' AND ${sql.literal(isAutomaticallyOn)})
@@ -98,7 +106,7 @@ export class Installation extends Context.Service<
   )
 }
 
-const columns = `name, payouts_paused, charges_paused, four_eyes, ${isFourEyesOn} AS four_eyes_on,
+const columns = `name, timezone, payouts_paused, charges_paused, four_eyes, ${isFourEyesOn} AS four_eyes_on,
   ${isAnotherCluster} AS system_identifier_changed`
 
 const missing = Effect.die(new Error("installation_settings has no row"))

@@ -49,7 +49,9 @@ export const AcquirerNotification = Schema.Union([
   Schema.TaggedStruct("med.opened", {
     ...Reversed,
     reason: Schema.String,
-    defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite)
+    defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite),
+    /** By the time it was read, it was lost: a return that came before may be of it. */
+    isLost: Schema.optionalKey(Schema.Boolean)
   }),
   // The institution returned the Pix, and no MED had been opened.
   Schema.TaggedStruct("charge.returned", { ...Reversed, as: Schema.Literals(["refunded", "charged_back"]) }),

@@ -48,11 +48,13 @@ export class CallbackConnections extends Context.Service<
       const clock = yield* Clock.Clock
       let rows = new Map<string, KnownRow>()
 
-      metrics.sweepAges(() =>
-        [...rows.values()].map(({ id, sweptUntilMs }) => ({
-          connectionId: id,
-          seconds: Math.max(0, (clock.currentTimeMillisUnsafe() - sweptUntilMs) / 1000)
-        }))
+      metrics.onRead(() =>
+        metrics.sweepAges(
+          [...rows.values()].map(({ id, sweptUntilMs }) => ({
+            connectionId: id,
+            seconds: Math.max(0, (clock.currentTimeMillisUnsafe() - sweptUntilMs) / 1000)
+          }))
+        )
       )
 
       /** Undefined, and logged, where the secret cannot be opened: no callback with it is accepted. */

@@ -106,6 +106,7 @@ export const disputeOpened = (connectionId: string, of: ReportedDispute): Acquir
   amount: of.amount,
   reason: of.reason,
   atMs: of.openedAtMs,
+  ...(of.status === "lost" && { isLost: true }),
   ...(of.defenseDeadlineAtMs !== null && { defenseDeadlineAtMs: of.defenseDeadlineAtMs })
 })
 

@@ -15,8 +15,17 @@ import { operationTables } from "./tables/operations.ts"
 import { operatorTables } from "./tables/operators.ts"
 import { paymentTables } from "./tables/payments.ts"
 import { providerTables } from "./tables/providers.ts"
+import { statementTables } from "./tables/statements.ts"
 
-const tables = [accountTables, operatorTables, paymentTables, providerTables, eventTables, operationTables].flat()
+const tables = [
+  accountTables,
+  operatorTables,
+  paymentTables,
+  providerTables,
+  statementTables,
+  eventTables,
+  operationTables
+].flat()
 
 const partitioned = partitionedTables.flatMap(({ name, storage }) => [
   // After the other indexes: those of an empty partition cost the same, and the planner takes the newest that has the column.

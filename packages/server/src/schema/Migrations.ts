@@ -16,7 +16,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "../database/SqlState.ts"
 import { BASELINE, baseline, baselineDigest } from "./Baseline.ts"
-import { exclusively } from "./partitions/MaintenanceLock.ts"
+import { exclusively } from "../database/AdvisoryLocks.ts"
 import { prepare } from "./partitions/Partitions.ts"
 
 /** By their names, in order. */

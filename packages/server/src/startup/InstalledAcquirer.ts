@@ -45,4 +45,4 @@ export const layer = Layer.effectDiscard(
 const findSimulated = `
   SELECT EXISTS (SELECT FROM charges WHERE connection_id IS NULL)
     OR EXISTS (SELECT FROM payouts WHERE connection_id IS NULL AND processed_at IS NOT NULL)
-    OR EXISTS (SELECT FROM ledger_transfers WHERE account_id = '${SIMULATOR_CONNECTION}') AS is_simulated`
+    OR EXISTS (SELECT FROM ledger_transfers WHERE account_id = '${SIMULATOR_CONNECTION}' AND position > 0) AS is_simulated`

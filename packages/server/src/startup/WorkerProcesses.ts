@@ -5,7 +5,7 @@
  * - The first process runs the embedded database and the workers, and serves no request.
  * - A worker that exits is started again.
  * - The workers end when the first process ends, also when that is killed.
- * - They share work through PostgreSQL alone.
+ * - They share work through PostgreSQL alone. Their metrics are one (`WorkerMetrics`).
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import cluster, { type Worker } from "node:cluster"
 import { once } from "node:events"
+import { makeWorkerMetrics } from "../base/observability/WorkerMetrics.ts"
 import { ListenAddresses } from "../http/pipeline/ListenAddresses.ts"
 import { Settings } from "../base/Settings.ts"
 import { DatabaseLocation } from "../database/Database.ts"
@@ -38,22 +39,27 @@ export const layer = Layer.effect(
     let ending = false
     let served = false
 
-    const start = () => {
+    const metrics = makeWorkerMetrics()
+
+    const start = (place: number) => {
       const worker = cluster.fork({ DATABASE_URL: Redacted.value(url), DATABASE_URL_FILE: "" })
       workers.add(worker)
-      worker.once("message", (addresses: ListenAddresses["Service"]) => {
+      metrics.started(worker, String(place))
+      worker.on("message", (message: unknown) => {
+        if (!isReady(message)) return
         served = true
-        Deferred.doneUnsafe(ready, Effect.succeed(addresses))
+        Deferred.doneUnsafe(ready, Effect.succeed(message.ready))
       })
       worker.once("exit", (code, signal) => {
         workers.delete(worker)
+        metrics.ended(worker)
         if (ending) return
         // A worker that fails before any has listened would fail again. It has printed why.
         if (code === 1 && !served) return void Deferred.doneUnsafe(ready, new WorkersError())
         runFork(
           Effect.logError(`a server process ended (${signal ?? code}) and is started again`).pipe(
             Effect.andThen(Effect.sleep("1 second")),
-            Effect.andThen(Effect.sync(() => !ending && start()))
+            Effect.andThen(Effect.sync(() => !ending && start(place)))
           )
         )
       })
@@ -61,7 +67,7 @@ export const layer = Layer.effect(
 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
-        for (let i = 0; i < processes; i++) start()
+        for (let place = 0; place < processes; place++) start(place)
       }),
       () =>
         Effect.promise(async () => {
@@ -75,11 +81,18 @@ export const layer = Layer.effect(
   })
 )
 
+interface Ready {
+  readonly ready: ListenAddresses["Service"]
+}
+
+const isReady = (message: unknown): message is Ready =>
+  typeof message === "object" && message !== null && "ready" in message
+
 /** In a worker: reports its addresses, and ends with the process that started it. */
 export const reportAddresses = Effect.gen(function* () {
   const addresses = yield* ListenAddresses
   yield* Effect.sync(() => {
-    process.send?.(addresses)
+    process.send?.({ ready: addresses } satisfies Ready)
     process.once("disconnect", () => process.kill(process.pid, "SIGTERM"))
   })
 })

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import type { ApiKey } from "@pix-payments/api/operator/Keys"
-import { TIMEZONE } from "@pix-payments/domain/Installation"
+import { DEFAULT_TIMEZONE } from "@pix-payments/domain/Installation"
 import type { LimitChanges } from "@pix-payments/domain/Limits"
 import { maskPixKey } from "@pix-payments/domain/PersonalData"
 import * as Context from "effect/Context"
@@ -105,8 +105,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
       yield* paidOut(key)
       yield* sql`UPDATE limits SET hour = hour - interval '1 hour' WHERE owner_id = ${keyId}::uuid`
       const [row] = yield* sql<{ of_zone: boolean; left: number }>`
-        SELECT day = (now() AT TIME ZONE ${TIMEZONE})::date AS of_zone,
-          extract(epoch FROM ((day + 1)::timestamp AT TIME ZONE ${TIMEZONE}) - now())::float8 AS left
+        SELECT day = (now() AT TIME ZONE ${DEFAULT_TIMEZONE})::date AS of_zone,
+          extract(epoch FROM ((day + 1)::timestamp AT TIME ZONE ${DEFAULT_TIMEZONE}) - now())::float8 AS left
         FROM limits WHERE owner_id = ${keyId}::uuid`
       assert.isTrue(row!.of_zone)
       assertLimited(yield* payOut(key), Math.ceil(row!.left) + 1)

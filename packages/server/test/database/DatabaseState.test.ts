@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { Metrics } from "../../src/base/observability/Metrics.ts"
 import { DatabaseState } from "../../src/database/DatabaseState.ts"
 import { isTransient } from "../../src/database/SqlState.ts"
 import { assertRefused, create, created } from "../support/ChargeRequests.ts"
@@ -16,7 +17,9 @@ import { TestService } from "../support/TestService.ts"
 
 const stateOver = (config: Parameters<typeof PgClient.layer>[0]) =>
   Effect.flatMap(
-    Layer.build(Layer.fresh(DatabaseState.layer.pipe(Layer.provide(PgClient.layer(config))))),
+    Layer.build(
+      Layer.fresh(DatabaseState.layer.pipe(Layer.provide(Layer.merge(PgClient.layer(config), Metrics.layer))))
+    ),
     (built) => Context.get(built, DatabaseState).current
   )
 

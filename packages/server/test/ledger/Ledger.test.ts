@@ -259,8 +259,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         ["available", "pocket", 1]
       ]) {
         const error = yield* Effect.flip(
-          sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-            VALUES (uuidv7(), uuidv7(), ${debit!}, ${credit!}, ${amount!}::bigint, uuidv7(), 'x', now())`
+          sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day)
+            VALUES (uuidv7(), uuidv7(), ${debit!}, ${credit!}, ${amount!}::bigint, uuidv7(), 'x', now(), 1, now())`
         )
         assert.include(String(error.reason.cause), "violates check constraint")
       }
@@ -338,8 +338,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         VALUES (${accountId}::uuid, 'payouts_in_transit', 500)`
       yield* assertLedgerHolds
       yield* sql`
-        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'fees', 5, ${id}::uuid, 'x', now())`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day)
+        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'fees', 5, ${id}::uuid, 'x', now(), 1000, now())`
       assert.strictEqual((yield* verification).differences.length, 2)
       yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'fees'`

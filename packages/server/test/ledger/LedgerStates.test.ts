@@ -58,8 +58,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The state
       // As an unclear answer of the provider leaves both.
       yield* sql`
         WITH moved AS (
-          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 700, uuidv7(), 'charge.refund_ordered', now())
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+            position, day)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 700, uuidv7(), 'charge.refund_ordered', now(),
+            1000, now())
         ), refunded AS (
           INSERT INTO refunds (id, charge_id, account_id, origin, status, amount, created_at)
           VALUES (uuidv7(), uuidv7(), ${accountId}::uuid, 'operator', 'processing', 400, now())

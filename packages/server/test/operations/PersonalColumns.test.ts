@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { create } from "../support/ChargeDeliveries.ts"
 import { assertRefused, created, someCustomer } from "../support/ChargeRequests.ts"
 import { paidCharge } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
 import { newestEntries } from "../support/Operators.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
@@ -28,7 +29,11 @@ const impersonal: Readonly<Record<string, string>> = {
   api_keys: "name prefix hash scopes",
   ledger_accounts: "kind",
   ledger_transfers: "debit credit reason",
-  ledger_checkpoints: "kind",
+  bank_statements: "account digest format problems",
+  bank_statement_lines: "bank_id end_to_end_id",
+  closes: "balances book hash lines_hash previous_hash",
+  reconciliations: "reason states status",
+  reconciliation_lines: "end_to_end_id source_object state suggestions",
   charges: "origin method webhook_secret status end_to_end_id",
   charge_settlements: "end_to_end_id",
   charge_states: "status",
@@ -54,7 +59,7 @@ const impersonal: Readonly<Record<string, string>> = {
   delivery_attempts: "address error",
   installation: "name value",
   secrets_keys: "id",
-  installation_settings: "name four_eyes acquirer system_identifier",
+  installation_settings: "name timezone four_eyes acquirer system_identifier",
   operators: "role",
   operator_tokens: "kind name prefix hash",
   operator_sessions: "hash role state_hash",
@@ -101,6 +106,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Personal data", (it) 
         yield* create({ key })
         yield* sql`UPDATE charges SET expires_at = now() - interval '1 minute' WHERE id = ${unpaid.body.id}::uuid`
         const open = yield* created(key, { customer })
+        yield* eventually(
+          sql`SELECT 1 FROM charge_words WHERE charge_id = ${unpaid.body.id}::uuid AND left(word, 1) <> '$'`,
+          (words) => words.length > 0
+        )
         const payer = { email: customer.email, legal_ground: "LGPD art. 18" }
         const exported = yield* operate<PayerExport>("POST", "/operator/v1/payers/export", { body: payer })
         assert.deepStrictEqual(
@@ -129,6 +138,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Personal data", (it) 
           const own = text.split(/(?="id":")/).filter((part) => part.includes(unpaid.body.id))
           for (const part of own) assert.notInclude(part, customer.email)
         }
+        // The paid charge and the open one have the words of the name.
+        const words =
+          yield* sql`SELECT 1 FROM charge_words WHERE charge_id = ${unpaid.body.id}::uuid AND left(word, 1) <> '$'`
+        assert.deepStrictEqual(words, [])
         const found = yield* operate<{ data: ReadonlyArray<{ id: string }> }>(
           "GET",
           `/operator/v1/search?q=${customer.email}`

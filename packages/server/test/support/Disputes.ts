@@ -70,7 +70,6 @@ export const paidEvents = ["charge.pix.created pending", "charge.pix.emitted pen
 /** The simulator answers with the operator's view of a charge: `/v1` shows less. */
 export const withoutOperatorFields = (charge: Charge): Charge => {
   const shownFields: Record<string, unknown> = { ...charge }
-  for (const field of ["account_id", "application_id", "origin", "refunds", "refunded_amount"])
-    delete shownFields[field]
+  for (const field of ["account_id", "application_id", "origin", "refunds"]) delete shownFields[field]
   return shownFields as unknown as Charge
 }

@@ -2,6 +2,7 @@
  * Every list of both surfaces, with what each of its filters may be asked for: from the declarations, so that a new list,
  * or a new filter, needs a line here.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
 import { ApprovalStatus } from "@pix-payments/domain/Approval"
 import { ChargeStatus } from "@pix-payments/domain/Charge"
@@ -31,6 +32,8 @@ export interface ListAsked {
   /** Conditions that hold for all that is in the list, and those on what a cursor may name. */
   readonly scope: ReadonlyArray<string>
   readonly values: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Filters that no index serves beside others: each is asked for alone, and with an account. */
+  readonly walked: Readonly<Record<string, ReadonlyArray<string>>>
   readonly means: (filter: string, value: string) => string
 }
 
@@ -42,6 +45,16 @@ const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
   ) THEN 'canceled' ELSE status END`
 
+/** Lines of the books. Plans do not depend on the values. */
+const lineFilters = {
+  type: ["charge", "adjustment"],
+  from: ["2020-01-01"],
+  to: ["2100-01-01"],
+  amount_min: ["1"],
+  amount_max: ["1"],
+  reveal: []
+}
+
 const isFailing = `active AND disabled_at IS NULL AND EXISTS (
     SELECT 1 FROM webhook_endpoint_health h WHERE h.endpoint_id = id AND h.consecutive_failures > 0
   )`
@@ -51,6 +64,8 @@ const operatorId = "01a1fd37-d21e-717f-8451-d23f26a87900"
 const approvalStatus = `CASE WHEN used_at IS NULL AND status <> 'rejected' AND expires_at <= now() THEN 'expired'
   ELSE status END`
 
+const listedReconciliation = "01a1fd37-d21e-717f-8451-d23f26a87901"
+
 /** The operator whose tokens are listed. */
 export const addListedOperator = Effect.flatMap(
   SqlClient,
@@ -58,10 +73,18 @@ export const addListedOperator = Effect.flatMap(
     VALUES (${operatorId}::uuid, 'A', 'a@example.com', 'viewer', true, now()) ON CONFLICT DO NOTHING`
 )
 
+/** The day of a bank account whose lines are listed. */
+export const addListedReconciliation = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`INSERT INTO reconciliations (id, connection_id, day, status, created_at)
+    VALUES (${listedReconciliation}::uuid, ${SIMULATOR_CONNECTION}::uuid, '2026-11-25', 'done', now()) ON CONFLICT DO NOTHING`
+)
+
 /** All lists, as a tenant, or an operator who looks for that tenant, asks for them. */
 export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
   const { accountId, applicationId, endpointId, keyId, some } = tenant
   const created = { created_after: [some.instant], created_before: ["2100-01-01T00:00:00Z"] }
+  const amounts = { amount_min: ["2"], amount_max: ["1000"] }
   const own = `account_id = '${accountId}'`
   const known: Readonly<Record<string, Pick<ListAsked, "table" | "values"> & Partial<ListAsked>>> = {
     "/v1/charges": {
@@ -94,20 +117,55 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         origin: ["api", "checkout"],
         reference: ["same"],
         end_to_end_id: [some.endToEndId]
+      },
+      walked: {
+        ...created,
+        ...amounts,
+        status: ChargeStatus.literals,
+        method: ["pix", "card"],
+        application_id: [applicationId],
+        connection_id: [endpointId],
+        paid_after: [some.instant],
+        paid_before: ["2100-01-01T00:00:00Z"],
+        failure_reason: ["none"],
+        customer_document: ["52998224725"],
+        q: ["maria silva"]
       }
     },
     "/operator/v1/payouts": {
       table: "payouts",
-      values: { account_id: [accountId], status: PayoutStatus.literals }
+      values: { account_id: [accountId], status: PayoutStatus.literals, method: ["pix", "ted"] },
+      walked: {
+        ...created,
+        ...amounts,
+        origin: ["api", "dashboard"],
+        application_id: [applicationId],
+        connection_id: [endpointId],
+        failure_reason: ["none"],
+        reference: ["same"],
+        end_to_end_id: [some.endToEndId],
+        recipient_document: ["52998224725"],
+        q: ["maria silva"]
+      }
     },
     "/operator/v1/approvals": { table: "approvals", values: { status: ApprovalStatus.literals } },
     "/operator/v1/disputes": {
       table: "disputes",
-      values: { charge_id: [some.charge], status: DisputeStatus.literals }
+      values: { charge_id: [some.charge], status: DisputeStatus.literals },
+      walked: { ...created, account_id: [accountId], deadline_before: ["2100-01-01T00:00:00Z"], order: ["deadline"] }
     },
     "/operator/v1/refunds": {
       table: "refunds",
-      values: { charge_id: [some.charge], status: RefundStatus.literals }
+      values: { charge_id: [some.charge], status: RefundStatus.literals },
+      walked: { ...created, ...amounts, account_id: [accountId] }
+    },
+    "/operator/v1/bank-statements": { table: "bank_statements", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations": { table: "reconciliations", values: { connection_id: [SIMULATOR_CONNECTION] } },
+    "/operator/v1/reconciliations/{id}/lines": {
+      table: "reconciliation_lines",
+      path: `/operator/v1/reconciliations/${listedReconciliation}/lines`,
+      scope: [`reconciliation_id = '${listedReconciliation}'`],
+      values: { state: ["missing_here", "owner"] }
     },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
@@ -120,7 +178,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         resource_id: [some.charge],
         endpoint_id: [endpointId],
         event: ["charge.pix.paid", "dispute.pix.lost"]
-      }
+      },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/requests": {
       table: "requests",
@@ -130,7 +189,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         request_id: ["7"],
         route: ["GET /v1/charges", "POST /v1/payouts"],
         status: ["200", "201", "400"]
-      }
+      },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/webhooks": {
       table: "webhook_endpoints",
@@ -148,6 +208,30 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
+    "/operator/v1/accounts/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/accounts/${accountId}/transactions`,
+      scope: [own],
+      values: { ...lineFilters, balance: [] }
+    },
+    "/operator/v1/connections/{id}/transactions": {
+      table: "ledger_transfers",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/transactions`,
+      scope: [`connection_id = '${SIMULATOR_CONNECTION}'`],
+      values: lineFilters
+    },
+    "/operator/v1/accounts/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/accounts/${accountId}/closes`,
+      scope: [`owner_id = '${accountId}'`],
+      values: {}
+    },
+    "/operator/v1/connections/{id}/closes": {
+      table: "closes",
+      path: `/operator/v1/connections/${SIMULATOR_CONNECTION}/closes`,
+      scope: [`owner_id = '${SIMULATOR_CONNECTION}'`],
+      values: {}
+    },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }
@@ -155,13 +239,15 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
   }
   return routes.map(({ filters, template }) => {
     const found = known[template]
-    const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in found.values))
+    const listed = { ...found?.values, ...found?.walked }
+    const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in listed))
     if (found === undefined || missing.length > 0) throw new Error(`${template} needs a line for ${missing.join(", ")}`)
     return {
       template,
       path: template,
       isPublic: template.startsWith("/v1/"),
       scope: [],
+      walked: {},
       means: (filter, value) => meaning(found.table, filter, value),
       ...found
     }
@@ -169,11 +255,24 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
 }
 
 const meaning = (table: string, filter: string, value: string): string => {
-  if (filter === "created_after") return `created_at > '${value}'`
-  if (filter === "created_before") return `created_at < '${value}'`
+  if (filter === "amount_min") return `amount >= ${value}`
+  if (filter === "amount_max") return `amount <= ${value}`
+  if (filter === "paid_after") return `paid_at > '${value}'`
+  if (filter === "paid_before") return `paid_at < '${value}'`
+  if (filter === "deadline_before") return `status IN ('open', 'under_review') AND defense_deadline_at < '${value}'`
+  if (filter === "order") return "status IN ('open', 'under_review') AND defense_deadline_at IS NOT NULL"
+  if (filter === "q") return "false"
+  // A request of nobody's key is of no account.
+  if (filter === "account_id" && table === "requests") return `account_id = '${value}' AND key_id IS NOT NULL`
+  const createdAt = table === "disputes" ? "opened_at" : table === "requests" ? "at" : "created_at"
+  if (filter === "created_after") return `${createdAt} > '${value}'`
+  if (filter === "created_before") return `${createdAt} < '${value}'`
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
   if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  if (filter === "type") return `reason = '${value === "charge" ? "charge.paid" : value}'`
+  if (filter === "from" || filter === "amount_min") return `${filter === "from" ? "day" : "amount"} >= '${value}'`
+  if (filter === "to" || filter === "amount_max") return `${filter === "to" ? "day" : "amount"} <= '${value}'`
   if (filter === "failing") return value === "true" ? isFailing : "true"
   return `${filter} = '${value}'`
 }
@@ -203,14 +302,27 @@ const routes = [...paymentsRoutes, ...operatorRoutes]
   }))
 
 /** Every choice of one value, or of none, for each filter. Ends of time come together. */
-export const combinationsOf = ({ values }: ListAsked): ReadonlyArray<Query> =>
-  Object.entries(values).reduce<ReadonlyArray<Query>>(
+export const combinationsOf = ({ values, walked }: ListAsked): ReadonlyArray<Query> => {
+  const served = Object.entries(values).reduce<ReadonlyArray<Query>>(
     (made, [name, each]) =>
       name === "created_before"
         ? made.map((one) => ("created_after" in one ? { ...one, [name]: each[0]! } : one))
         : made.flatMap((one) => [one, ...each.map((value) => ({ ...one, [name]: value }))]),
     [{}]
   )
+  const [account] = values["account_id"] ?? []
+  const others = Object.entries(walked).flatMap(([name, each]) =>
+    each.flatMap((value) => [
+      { [name]: value },
+      ...(account === undefined ? [] : [{ account_id: account, [name]: value }])
+    ])
+  )
+  return [...served, ...others]
+}
+
+/** Whether a list may look at more rows than it shows for this query. */
+export const isWalked = ({ values, walked }: ListAsked, query: Query): boolean =>
+  Object.keys(query).some((name) => name in walked && !(name in values) && !name.startsWith("created_"))
 
 /** Ends of time are one filter. */
 export const filtersOf = (query: Query): ReadonlyArray<string> =>

@@ -152,8 +152,10 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
      FROM ${rows("requests")}`
   )
   yield* insert(
-    `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-     SELECT ${idOf("ledger", "at")}, account_id, 'acquirer', 'available', 1, ${idOf("charges", "at")}, 'charge.paid', at
+    `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, connection_id, reason, created_at,
+       position, day, credit_after)
+     SELECT ${idOf("ledger", "at")}, account_id, 'acquirer', 'available', 1, ${idOf("charges", "at")}, '${SIMULATOR_CONNECTION}',
+       'charge.paid', at, n, at::date, n
      FROM ${rows("ledger_transfers")}`
   )
   yield* insert(

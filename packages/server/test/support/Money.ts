@@ -158,17 +158,33 @@ export interface Verification {
   readonly accounts: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
   readonly differences: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
   readonly states: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
-  readonly replaced_checkpoints: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+  readonly closes: ReadonlyArray<{
+    account_id: string | null
+    connection_id: string | null
+    day: string
+    problem: string
+  }>
 }
 
 export const verification = operated<Verification>("GET", "/ledger/verify")
 
+/** CHG-26: each charge says what the ledger has returned of it. */
+export const assertRefundedAmounts = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(
+    sql`SELECT c.id, c.refunded_amount, l.amount AS returned FROM charges c LEFT JOIN (
+        SELECT resource_id, sum(CASE WHEN credit = 'acquirer' THEN amount ELSE -amount END) AS amount FROM ledger_transfers
+        WHERE 'acquirer' IN (credit, debit) AND reason <> 'charge.paid' GROUP BY resource_id
+      ) l ON l.resource_id = c.id WHERE c.refunded_amount <> coalesce(l.amount, 0)`,
+    (wrong) => assert.deepStrictEqual(wrong, [])
+  )
+)
+
 /** The ledger adds up: `verify` says so, and all ledger accounts together sum to zero. */
 export const assertLedgerHolds = Effect.gen(function* () {
-  const { accounts, consistent, differences, replaced_checkpoints, states } = yield* verification
+  const { accounts, closes, consistent, differences, states } = yield* verification
   assert.deepStrictEqual(
-    { consistent, differences, states, replaced_checkpoints },
-    { consistent: true, differences: [], states: [], replaced_checkpoints: [] }
+    { consistent, differences, states, closes },
+    { consistent: true, differences: [], states: [], closes: [] }
   )
   assert.strictEqual(
     accounts.reduce((sum, { kept }) => sum + kept, 0),

@@ -9,6 +9,7 @@ import { rolesOf } from "./Postgres.ts"
 export interface ServiceProcess {
   readonly publicUrl: string
   readonly operatorUrl: string
+  readonly pid: number
   readonly signal: (signal: NodeJS.Signals) => void
   /** Its exit code, or the signal that ended it. */
   readonly ended: Effect.Effect<number | NodeJS.Signals>
@@ -49,7 +50,14 @@ const ready = (running: ReturnType<typeof spawned>) =>
             const [, operatorUrl] = /(?:"operator":"|Operator +)(http[^"\s]+?)(?:"|\/operator)/.exec(ready) ?? []
             if (publicUrl === undefined || operatorUrl === undefined) return
             const signal = (name: NodeJS.Signals) => void child.kill(name)
-            resolve({ publicUrl, operatorUrl, signal, ended: Effect.promise(() => ended), written })
+            resolve({
+              publicUrl,
+              operatorUrl,
+              pid: child.pid ?? 0,
+              signal,
+              ended: Effect.promise(() => ended),
+              written
+            })
           }
           child.stdout?.on("data", look)
           void ended.then(() => reject(new Error(`the service did not start: ${written()}`)))

@@ -9,6 +9,8 @@ type MedStatus = "open" | "won" | "lost"
 export interface Med {
   readonly externalId: string
   readonly amount: number
+  /** When it was opened. */
+  readonly at: number
   status: MedStatus
 }
 
@@ -33,8 +35,8 @@ export interface RefundModel {
   spent: number
   order: { readonly amount: number; readonly pending: number } | undefined
   readonly meds: Array<Med>
-  /** Cents of MEDs whose return was the first news of them. */
-  arrived: Array<number>
+  /** The returns of MEDs that no MED is known for. */
+  arrived: Array<{ readonly cents: number; readonly at: number }>
   losses: Array<Loss>
 }
 
@@ -130,7 +132,8 @@ export const fail = (model: RefundModel): void => {
 export const giveBack = (
   model: RefundModel,
   requested: number | undefined,
-  { as, isMed }: { readonly as: "refunded" | "charged_back"; readonly isMed: boolean }
+  { as, isMed }: { readonly as: "refunded" | "charged_back"; readonly isMed: boolean },
+  at: number
 ): boolean => {
   // A loss that has taken nothing yet says nothing of the amount.
   const known = isMed ? meantBy(model, requested).loss : undefined
@@ -149,14 +152,12 @@ export const giveBack = (
     return more - missing + less > 0
   }
   if (Math.min(wanted, inAccount(model) + model.blocked) <= 0) return false
-  if (isMed && meant.open === undefined) {
-    model.arrived.push(Math.min(wanted, inAccount(model) + model.blocked))
-  }
+  const given = Math.min(wanted, inAccount(model) + model.blocked)
+  // Which MED it is of, the provider says later; where nothing is left, every MED is over.
+  if (isMed && (meant.open === undefined || given < leftOf(model))) model.arrived.push({ cents: given, at })
   if (!isMed) moveTo(model, "returned", wanted, ["blocked", "pending", "available"])
   else takeFor(model, wanted, contested(model, meant.open))
   if (meant.open !== undefined) {
-    meant.open.status = "lost"
-    unblock(model)
     if (model.status === "paid" || model.status === "infraction")
       model.status = as === "refunded" && leftOf(model) === 0 ? "refunded" : "charged_back"
   } else if (isMed && as === "charged_back" && model.status === "paid") {
@@ -178,19 +179,33 @@ const meantBy = (model: RefundModel, amount: number | undefined): { loss?: Loss;
   return open[0] === undefined ? {} : { open: open[0] }
 }
 
-/** False of a MED of which nothing is left that no other contests. One that arrived with its return is known. */
-export const openMed = (model: RefundModel, externalId: string, requested: number | undefined): boolean => {
-  const arrived = model.arrived.indexOf(requested ?? -1)
-  if (arrived >= 0) {
-    model.arrived.splice(arrived, 1)
-    return true
-  }
+/** A MED that is lost takes a return since its opening, one of its amount first: what others contest is blocked again. */
+const isReturned = (model: RefundModel, amount: number | undefined, openedAt: number, but?: Med): boolean => {
+  const since = model.arrived.filter(({ at }) => at >= openedAt).toSorted((a, b) => b.cents - a.cents)
+  const taken = since.find(({ cents }) => cents === amount) ?? since[0]
+  if (taken === undefined) return false
+  model.arrived = model.arrived.filter((each) => each !== taken)
+  const others = contested(model, but)
+  moveTo(model, "available", Math.max(0, model.blocked - others), ["blocked"])
+  moveTo(model, "blocked", Math.max(0, others - model.blocked), ["pending", "available"])
+  if (model.status === "paid" || model.status === "infraction") model.status = "charged_back"
+  return true
+}
+
+/** False of a MED of which nothing is left that no other contests. One that is lost may have its return already. */
+export const openMed = (
+  model: RefundModel,
+  externalId: string,
+  requested: number | undefined,
+  { at, isLost }: { readonly at: number; readonly isLost: boolean }
+): boolean => {
+  if (isLost && isReturned(model, requested, at)) return true
   const free = leftOf(model) - contested(model)
   if (free <= 0) return false
   const amount = Math.min(requested ?? free, free)
   moveTo(model, "blocked", amount, ["pending", "available"])
   if (model.status === "paid") model.status = "infraction"
-  model.meds.push({ externalId, amount, status: "open" })
+  model.meds.push({ externalId, amount, at, status: "open" })
   return true
 }
 
@@ -205,6 +220,10 @@ export const win = (model: RefundModel, med: Med): boolean => {
 export const lose = (model: RefundModel, med: Med): boolean => {
   if (med.status === "lost") return false
   const wasOpen = med.status === "open"
+  if (isReturned(model, med.amount, med.at, med)) {
+    med.status = "lost"
+    return true
+  }
   const isOver = model.status === "refunded" || model.status === "charged_back"
   if (!wasOpen && isOver && inAccount(model) + model.blocked === 0) return false
   const missing = takeFor(model, med.amount, contested(model, med))

@@ -8,7 +8,7 @@ export interface Latency {
   readonly p95: number
 }
 
-const bucket = /_acquirer_call_duration_ms_bucket\{(.*)\} (\S+)$/
+const bucket = /_acquirer_call_duration_seconds_bucket\{(.*)\} (\S+)$/
 
 const labelsIn = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]))
@@ -21,7 +21,7 @@ export const latenciesIn = (lines: ReadonlyArray<string>): ReadonlyArray<Latency
     const { connection, le, operation } = labelsIn(labels)
     if (connection === undefined || le === undefined || operation === "list") continue
     const bounds = counts.get(connection) ?? new Map<number, number>()
-    const bound = le === "+Inf" ? Infinity : Number(le)
+    const bound = le === "+Inf" ? Infinity : 1000 * Number(le)
     counts.set(connection, bounds.set(bound, (bounds.get(bound) ?? 0) + Number(count)))
   }
   return [...counts].flatMap(([connection, bounds]) => {

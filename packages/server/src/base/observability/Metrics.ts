@@ -1,78 +1,20 @@
 /**
- * The metrics of `/metrics`, in Effect's registry. Labelled metrics are cached, because requests update them.
+ * What this process counts and measures, in Effect's registry, from which `/metrics` and the export over OTLP read.
+ *
+ * Guarantees:
+ * - Counters begin at 0, so that an alert sees the first increase.
+ * - Connections beyond `MAX_CONNECTION_LABELS`, and unknown methods, share the label `other`.
+ *
+ * Series are cached, because requests update them.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-
-const durationsMs = Metric.boundariesFromIterable([1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000])
-
-const requests = Metric.counter("http_requests_total", { description: "Requests of /v1, by route and status." })
-const requestDuration = Metric.histogram("http_request_duration_ms", {
-  description: "How long requests of /v1 took, in milliseconds.",
-  boundaries: durationsMs
-})
-const droppedLines = Metric.counter("request_log_dropped_total", {
-  description: "Request log lines dropped because the database was away too long."
-})
-const attempts = Metric.counter("webhook_attempts_total", { description: "Delivery attempts, by outcome." })
-const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
-  description: "How long receivers took, in milliseconds.",
-  boundaries: durationsMs
-})
-
-const requestsInFlight = Metric.gauge("http_requests_in_flight", {
-  description: "Requests in flight, by listener."
-})
-const openStreams = Metric.gauge("http_streams", { description: "Streams that callers read, by listener." })
-const requestsShed = Metric.counter("http_requests_shed_total", {
-  description: "Requests answered 503 because a limit was reached, by listener and limit."
-})
-const openConnections = Metric.gauge("http_connections", { description: "Open connections, by listener." })
-const unsentAnswers = Metric.gauge("http_answers_unsent", {
-  description: "Answers that callers have not read yet, by listener."
-})
-const connectionsCut = Metric.counter("http_connections_cut_total", {
-  description: "Connections closed because a bound was exceeded, by listener and bound."
-})
-const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
-  description: "Refused sign-ins of operators, by reason."
-})
-
-const installationTokenUses = Metric.counter("operator_installation_token_uses_total", {
-  description: "Requests with the installation's token, which is for the first admin and for emergencies."
-})
-
-const outwardOn = Metric.gauge("outward_on", {
-  description: "1 where this process calls banks and receivers of webhooks; 0 where it calls nobody."
-})
-const residentBytes = Metric.gauge("process_resident_memory_bytes", {
-  description: "Resident memory of the process."
-})
-
-const circuitOpen = Metric.gauge("acquirer_connection_circuit_open", {
-  description: "1 while the circuit of a connection is open: nothing is sent to its provider."
-})
-const connectionInFlight = Metric.gauge("acquirer_connection_calls_in_flight", {
-  description: "Calls to the provider of a connection that are in flight."
-})
-const acquirerCallDuration = Metric.histogram("acquirer_call_duration_ms", {
-  description: "How long calls to the acquirer took, in milliseconds, by connection and operation.",
-  boundaries: durationsMs
-})
-const certificateSeconds = Metric.gauge("acquirer_connection_certificate_seconds", {
-  description: "Seconds until the end of the client certificate of a connection."
-})
-const sweepAge = Metric.gauge("acquirer_sweep_age_seconds", {
-  description: "Seconds since the end of the last complete sweep of a connection."
-})
-const sweepFound = Metric.counter("acquirer_sweep_found_total", {
-  description: "Notifications that a sweep applied because no callback had, by connection."
-})
-const callbacks = Metric.counter("acquirer_callbacks_total", {
-  description: "Callbacks of providers, by connection and result."
-})
+import type { Sample } from "./Exposition.ts"
+import { Heartbeats } from "./Heartbeats.ts"
+import { catalog, declaredOf, type MetricName } from "./MetricCatalog.ts"
+import { observeProcess } from "./ProcessMetrics.ts"
 
 /**
  * `refused`: its sender was not authenticated; `shed`: too many in flight; `unavailable`: the provider or the database did
@@ -80,151 +22,246 @@ const callbacks = Metric.counter("acquirer_callbacks_total", {
  */
 export type CallbackResult = "applied" | "check" | "unknown" | "foreign" | "refused" | "shed" | "unavailable"
 
-const openExceptions = Metric.gauge("acquirer_exceptions_open", {
-  description: "Open exceptions: money, or claims on money, that fit no charge, by kind."
-})
-const unallocatedCents = Metric.gauge("acquirer_unallocated_cents", {
-  description: "Cents in the ledger account `unallocated` of all connections."
-})
-
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
 /** The limit that shed a request: of all requests, of its account, of bodies, of pages or of streams. */
 export type ShedReason = "all" | "account" | "bodies" | "pages" | "streams"
 
-const setAside = Metric.counter("webhook_set_aside_total", {
-  description: "Changes and deliveries that failed on their own and were set aside, by kind."
-})
+/** How a call to a provider ended. `unclear`: no definite answer. */
+export type CallOutcome = "ok" | "refused" | "unclear"
 
-const partitionsAhead = Metric.gauge("partitions_ahead_seconds", {
-  description: "For how long the partitions of a table reach into the future."
-})
-const partitionsExpired = Metric.gauge("partitions_expired", {
-  description: "Partitions of a table that are older than its retention and not removed."
-})
-const partitionsRemoved = Metric.counter("partitions_removed_total", {
-  description: "Partitions of a table that this process removed."
-})
+/** A connection to a provider, as a process sees it. */
+export interface SeenConnection {
+  readonly id: string
+  readonly isOpen: boolean
+  readonly inFlight: number
+  readonly certificateSeconds: number
+}
+
+type Labels = Readonly<Record<string, string>>
 
 export class Metrics extends Context.Service<
   Metrics,
   {
-    readonly request: (route: string, status: number, durationMs: number) => void
+    /** Sets gauges of these names. */
+    readonly gauges: (values: Partial<Readonly<Record<MetricName, number>>>, labels?: Labels) => void
+    /** Registers a function that sets gauges before each read. */
+    readonly onRead: (update: () => void) => void
+    /** What this process has now. */
+    readonly read: () => ReadonlyArray<Sample>
+    readonly answered: (listener: string, method: string, route: string, status: number, durationMs: number) => void
+    /** Begins the counters of a listener's routes. */
+    readonly routes: (
+      listener: string,
+      routes: ReadonlyArray<{ readonly method: string; readonly template: string }>
+    ) => void
     readonly requestLinesDropped: (count: number) => void
     readonly attempt: (outcome: string, durationMs: number) => void
     readonly requestShed: (listener: string, reason: ShedReason) => void
     readonly connectionCut: (listener: string, reason: CutReason) => void
     readonly signInRefused: (reason: "token" | "limit") => void
     readonly installationTokenUsed: () => void
-    /** Registers gauges that are read at each scrape. */
-    readonly requestsInFlight: (listener: string, read: () => number) => void
-    readonly outward: (isOn: () => boolean) => void
-    readonly streams: (listener: string, read: () => number) => void
-    readonly listener: (
-      name: string,
-      read: { readonly connections: () => number; readonly unsent: () => number }
-    ) => void
-    readonly exceptions: (openByKind: ReadonlyMap<string, number>, unallocated: number) => void
-    /** Updates the gauges. */
-    readonly scrape: Effect.Effect<void>
-    /** A call to a provider, whatever its outcome. `connection` is `simulator` for the simulated one. */
-    readonly acquirerCall: (connection: string, operation: string, durationMs: number) => void
-    /** What a process sees of a connection to a provider. */
-    readonly connection: (
-      id: string,
-      seen: { readonly isOpen: boolean; readonly inFlight: number; readonly certificateSeconds: number }
-    ) => void
-    /** Registers the ages of the sweeps, which are read at each scrape. */
-    readonly sweepAges: (read: () => ReadonlyArray<{ readonly connectionId: string; readonly seconds: number }>) => void
+    /** A call to a provider. `connection` is `simulator` for the simulated one. */
+    readonly acquirerCall: (connection: string, operation: string, outcome: CallOutcome, durationMs: number) => void
+    readonly connections: (seen: ReadonlyArray<SeenConnection>) => void
+    readonly sweepAges: (ages: ReadonlyArray<{ readonly connectionId: string; readonly seconds: number }>) => void
     readonly sweepFound: (connectionId: string, count: number) => void
     /** A callback of a provider; `connectionId` is undefined where it names none of ours. */
     readonly callback: (connectionId: string | undefined, result: CallbackResult) => void
+    /** Charges or payouts that entered a state. */
+    readonly entered: (resource: "charges" | "payouts", status: string, count: number, cents: number) => void
     /** A delivery, or the fan-out of a change, failed on its own. */
-    readonly deliverySetAside: () => void
-    readonly fanOutSetAside: () => void
-    readonly partitions: (table: string, seen: { readonly aheadSeconds: number; readonly expired: number }) => void
-    readonly partitionRemoved: (table: string) => void
+    readonly setAside: (kind: "delivery" | "fan-out") => void
+    readonly partitionRemoved: (table: string, count?: number) => void
   }
 >()("@pix-payments/server/Metrics") {
   static readonly layer = Layer.effect(
     Metrics,
-    Effect.map(Effect.context(), (context) => {
-      const byLabels = new Map<string, Metric.Metric<number, unknown>>()
-      const labelled = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>) => {
-        const key = `${metric.id}|${Object.values(labels).join("|")}`
-        const found = byLabels.get(key)
-        if (found !== undefined) return found
-        const added = Metric.withAttributes(metric, labels)
-        byLabels.set(key, added)
-        return added
-      }
-      const gauges: Array<() => void> = [() => residentBytes.updateUnsafe(process.memoryUsage.rss(), context)]
-      const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
-        labelled(metric, labels).updateUnsafe(by, context)
-      // Start at 0, so that an alert sees the first increase.
-      for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
-      installationTokenUses.updateUnsafe(0, context)
-      for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
+    Effect.gen(function* () {
+      const context = yield* Effect.context()
+      const heartbeats = yield* Heartbeats
+      const { add, set } = seriesIn(context)
+      const connectionLabel = labelOfConnection()
+      const updates: Array<() => void> = []
 
+      for (const name of Object.keys(catalog) as ReadonlyArray<MetricName>) if (isUnlabelled(name)) add(name, {}, 0)
+      for (const [name, label, values] of startingSeries) for (const value of values) add(name, { [label]: value }, 0)
+      updates.push(
+        yield* observeProcess({ add: (name, by) => add(name, {}, by), set: (name, to) => set(name, {}, to) })
+      )
+      updates.push(() => {
+        for (const { isStalled, lastRoundMs, name } of heartbeats.all()) {
+          set("background_loop_stalled", { loop: name }, Number(isStalled))
+          if (lastRoundMs > 0) {
+            set("background_loop_last_round_timestamp_seconds", { loop: name }, lastRoundMs / 1000)
+          }
+        }
+      })
+
+      const gauges: Metrics["Service"]["gauges"] = (values, labels = {}) => {
+        for (const [name, value] of Object.entries(values)) set(name as MetricName, labels, value)
+      }
       return Metrics.of({
-        requestShed: (listener, reason) => add(requestsShed, { listener, reason }, 1),
-        connectionCut: (listener, reason) => add(connectionsCut, { listener, reason }, 1),
-        signInRefused: (reason) => add(signInsRefused, { reason }, 1),
-        installationTokenUsed: () => installationTokenUses.updateUnsafe(1, context),
-        requestsInFlight: (listener, read) => {
-          for (const reason of ["all", "account", "bodies", "pages", "streams"])
-            add(requestsShed, { listener, reason }, 0)
-          gauges.push(() => add(requestsInFlight, { listener }, read()))
+        gauges,
+        onRead: (update) => void updates.push(update),
+        read: () => {
+          for (const update of updates) update()
+          return samplesIn(context)
         },
-        outward: (isOn) => void gauges.push(() => outwardOn.updateUnsafe(Number(isOn()), context)),
-        streams: (listener, read) => void gauges.push(() => add(openStreams, { listener }, read())),
-        listener: (listener, { connections, unsent }) => {
-          for (const reason of ["connections", "pipelined", "unread"]) add(connectionsCut, { listener, reason }, 0)
-          gauges.push(() => {
-            add(openConnections, { listener }, connections())
-            add(unsentAnswers, { listener }, unsent())
-          })
+        answered: (listener, method, route, status, durationMs) => {
+          const verb = methods.has(method) ? method : OTHER
+          add("http_requests_total", { listener, method: verb, route, status: String(status) }, 1)
+          const timed =
+            listener === "public" ? { listener, method: verb, route } : { listener, method: verb, route: "*" }
+          add("http_request_duration_seconds", { ...timed, status: `${String(status)[0]}xx` }, durationMs / 1000)
         },
-        exceptions: (openByKind, unallocated) => {
-          for (const [kind, count] of openByKind) add(openExceptions, { kind }, count)
-          unallocatedCents.updateUnsafe(unallocated, context)
+        routes: (listener, routes) => {
+          for (const { method, template: route } of routes) {
+            for (const status of alertedStatuses) add("http_requests_total", { listener, method, route, status }, 0)
+          }
+          for (const reason of ["all", "account", "bodies", "pages", "streams"]) {
+            add("http_requests_shed_total", { listener, reason }, 0)
+          }
+          for (const reason of ["connections", "pipelined", "unread"]) {
+            add("http_connections_cut_total", { listener, reason }, 0)
+          }
         },
-        scrape: Effect.sync(() => {
-          for (const update of gauges) update()
-        }),
-        acquirerCall: (connection, operation, durationMs) =>
-          labelled(acquirerCallDuration, { connection, operation }).updateUnsafe(durationMs, context),
-        connection: (connection, seen) => {
-          add(circuitOpen, { connection }, Number(seen.isOpen))
-          add(connectionInFlight, { connection }, seen.inFlight)
-          add(certificateSeconds, { connection }, seen.certificateSeconds)
-        },
-        sweepAges: (read) => {
-          gauges.push(() => {
-            for (const { connectionId, seconds } of read()) add(sweepAge, { connection: connectionId }, seconds)
-          })
-        },
-        sweepFound: (connection, count) => add(sweepFound, { connection }, count),
-        callback: (connection = "none", result) => add(callbacks, { connection, result }, 1),
-        request: (route, status, durationMs) => {
-          labelled(requests, { route, status: String(status) }).updateUnsafe(1, context)
-          labelled(requestDuration, { route }).updateUnsafe(durationMs, context)
-        },
-        requestLinesDropped: (count) => droppedLines.updateUnsafe(count, context),
+        requestShed: (listener, reason) => add("http_requests_shed_total", { listener, reason }, 1),
+        connectionCut: (listener, reason) => add("http_connections_cut_total", { listener, reason }, 1),
+        signInRefused: (reason) => add("operator_sign_ins_refused_total", { reason }, 1),
+        installationTokenUsed: () => add("operator_installation_token_uses_total", {}, 1),
+        requestLinesDropped: (count) => add("request_log_dropped_total", {}, count),
         attempt: (outcome, durationMs) => {
-          labelled(attempts, { outcome }).updateUnsafe(1, context)
-          attemptDuration.updateUnsafe(durationMs, context)
+          add("webhook_attempts_total", { outcome }, 1)
+          add("webhook_attempt_duration_seconds", {}, durationMs / 1000)
         },
-        deliverySetAside: () => add(setAside, { kind: "delivery" }, 1),
-        fanOutSetAside: () => add(setAside, { kind: "fan-out" }, 1),
-        partitions: (table, { aheadSeconds, expired }) => {
-          add(partitionsAhead, { table }, aheadSeconds)
-          add(partitionsExpired, { table }, expired)
-          add(partitionsRemoved, { table }, 0)
+        acquirerCall: (id, operation, outcome, durationMs) =>
+          add(
+            "acquirer_call_duration_seconds",
+            { connection: connectionLabel(id), operation, outcome },
+            durationMs / 1000
+          ),
+        connections: (seen) => {
+          for (const [connection, those] of Map.groupBy(seen, ({ id }) => connectionLabel(id))) {
+            gauges(
+              {
+                acquirer_connection_circuit_open: Number(those.some(({ isOpen }) => isOpen)),
+                acquirer_connection_calls_in_flight: those.reduce((sum, { inFlight }) => sum + inFlight, 0),
+                acquirer_connection_certificate_seconds: Math.min(...those.map((each) => each.certificateSeconds))
+              },
+              { connection }
+            )
+            for (const result of callbackResults) add("acquirer_callbacks_total", { connection, result }, 0)
+            add("acquirer_sweep_found_total", { connection }, 0)
+          }
         },
-        partitionRemoved: (table) => add(partitionsRemoved, { table }, 1)
+        sweepAges: (ages) => {
+          for (const [connection, those] of Map.groupBy(ages, ({ connectionId }) => connectionLabel(connectionId))) {
+            set("acquirer_sweep_age_seconds", { connection }, Math.max(...those.map(({ seconds }) => seconds)))
+          }
+        },
+        sweepFound: (id, count) => add("acquirer_sweep_found_total", { connection: connectionLabel(id) }, count),
+        callback: (id, result) =>
+          add("acquirer_callbacks_total", { connection: id === undefined ? "none" : connectionLabel(id), result }, 1),
+        entered: (resource, status, count, cents) => {
+          add(`${resource}_total`, { status }, count)
+          add(`${resource}_cents_total`, { status }, cents)
+        },
+        setAside: (kind) => add("webhook_set_aside_total", { kind }, 1),
+        partitionRemoved: (table, count = 1) => add("partitions_removed_total", { table }, count)
       })
     })
   )
 }
+
+/** Connections with a label: bounds the series of histograms. */
+export const MAX_CONNECTION_LABELS = 10
+
+const OTHER = "other"
+
+/** The label of a connection. The simulator is no tenant's, and has its own. */
+const labelOfConnection = () => {
+  const named = new Set<string>()
+  return (id: string): string => {
+    if (id === "simulator" || named.has(id)) return id
+    if (named.size >= MAX_CONNECTION_LABELS) return OTHER
+    named.add(id)
+    return id
+  }
+}
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
+
+/** Statuses that alerts ask for. */
+const alertedStatuses = ["401", "403", "429", "500", "503"]
+
+const callbackResults: ReadonlyArray<CallbackResult> = [
+  "applied",
+  "foreign",
+  "refused",
+  "shed",
+  "unavailable",
+  "unknown"
+]
+
+const startingSeries: ReadonlyArray<readonly [MetricName, string, ReadonlyArray<string>]> = [
+  ["operator_sign_ins_refused_total", "reason", ["token", "limit"]],
+  ["webhook_set_aside_total", "kind", ["delivery", "fan-out"]],
+  ["webhook_attempts_total", "outcome", ["delivered", "failed"]],
+  ["charges_total", "status", ["pending", "paid", "failed"]],
+  ["charges_cents_total", "status", ["pending", "paid", "failed"]],
+  ["payouts_total", "status", ["processing", "completed", "failed"]],
+  ["payouts_cents_total", "status", ["processing", "completed", "failed"]]
+]
+
+const unlabelled: ReadonlySet<MetricName> = new Set<MetricName>([
+  "operator_installation_token_uses_total",
+  "request_log_dropped_total",
+  "worker_restarts_total"
+])
+const isUnlabelled = (name: MetricName) => unlabelled.has(name)
+
+const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+const baseOf = (name: MetricName): Metric.Metric<number, unknown> => {
+  const { help: description, kind } = catalog[name]
+  if (kind === "histogram") return Metric.histogram(name, { description, boundaries: durations })
+  return kind === "counter"
+    ? Metric.counter(name, { description, incremental: true })
+    : Metric.gauge(name, { description })
+}
+
+/** The series of this process. */
+const seriesIn = (context: Context.Context<never>) => {
+  const series = new Map<string, Metric.Metric<number, unknown>>()
+  const update = (name: MetricName, labels: Labels, value: number): void => {
+    let key: string = name
+    for (const label in labels) key += `|${labels[label]}`
+    let found = series.get(key)
+    if (found === undefined) {
+      found = Metric.withAttributes(baseOf(name), labels)
+      series.set(key, found)
+    }
+    found.updateUnsafe(value, context)
+  }
+  return { add: update, set: update }
+}
+
+const samplesIn = (context: Context.Context<never>): ReadonlyArray<Sample> =>
+  Metric.snapshotUnsafe(context).flatMap((snapshot): ReadonlyArray<Sample> => {
+    const labels = snapshot.attributes ?? {}
+    if (declaredOf(snapshot.id) === undefined) return []
+    switch (snapshot.type) {
+      case "Counter":
+        return [{ name: snapshot.id, labels, value: Number(snapshot.state.count) }]
+      case "Gauge":
+        return [{ name: snapshot.id, labels, value: Number(snapshot.state.value) }]
+      case "Histogram": {
+        const { buckets, count, sum } = snapshot.state
+        return [{ name: snapshot.id, labels, value: { count, sum, buckets } }]
+      }
+      default:
+        return []
+    }
+  })

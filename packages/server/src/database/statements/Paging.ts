@@ -21,7 +21,10 @@ import {
   pageStatement,
   recentStatement,
   type Seek,
-  type Statement
+  type Statement,
+  sumStatement,
+  type Walk,
+  walkStatement
 } from "./Seek.ts"
 
 export interface Page {
@@ -33,6 +36,17 @@ export interface Page {
 export const LimitedTo = Context.Reference<ReadonlyArray<string> | undefined>("@pix-payments/server/LimitedTo", {
   defaultValue: () => undefined
 })
+
+/** Reads a list of one account only, as for an operator who is limited to it. */
+export const ofAccount =
+  (accountId: string | undefined) =>
+  <A, E, R>(read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    accountId === undefined
+      ? read
+      : Effect.flatMap(LimitedTo, (limit) => {
+          const id = accountId.toLowerCase()
+          return Effect.provideService(read, LimitedTo, limit === undefined || limit.includes(id) ? [id] : [])
+        })
 
 export interface List extends Seek {
   /** Conditions that the row of a cursor must meet. Filters do not apply to it. */
@@ -47,6 +61,130 @@ export interface List extends Seek {
   /** The paths to the rows of some accounts, where `paths` would read past the rows of others. */
   readonly pathsOf?: ((accountIds: ReadonlyArray<string>) => ReadonlyArray<AccessPath>) | undefined
 }
+
+/** The list of operators, with filters that no index serves. */
+export interface Walkable extends List {
+  /** The same rows as a walk. */
+  readonly walk: Pick<Walk, "paths" | "overlaps" | "conditions">
+  /** The same for some accounts, where `walk` would look at the rows of others. */
+  readonly walkOf?: ((accountIds: ReadonlyArray<string>) => Walk["paths"]) | undefined
+  /** An index serves all filters: pages are read by `paths`. */
+  readonly isServed: boolean
+}
+
+/** A page of a walk. */
+export interface WalkedPage<Row> {
+  readonly rows: ReadonlyArray<Row>
+  /** The `starting_after` of the next page; undefined at the end. It need not be a row of the page. */
+  readonly next: string | undefined
+  /** How many rows of the table were looked at. */
+  readonly lookedAt: number
+}
+
+/** How many statements of a walk a request may run. */
+const WALKS = 10
+
+/** Reads a page of at most `page.limit` rows, by the index that serves the filters, else by a bounded walk. */
+export const readWalked = Effect.fnUntraced(function* <Row extends object>(list: Walkable, page: Page) {
+  const idOf = (row: Row) => (row as unknown as { readonly id: string }).id
+  if (list.isServed) {
+    const rows = yield* readPage<Row>(list, page)
+    const shown = rows.slice(0, page.limit)
+    const next = rows.length > page.limit ? idOf(shown.at(-1)!) : undefined
+    return { rows: shown, next, lookedAt: shown.length }
+  }
+  const { cursor, run, walk } = yield* walkOf(list, page.startingAfter)
+  const rows: Array<Row> = []
+  let lookedAt = 0
+  let before = lowestOf(cursor, list.before)
+  for (let walks = 0; walks < WALKS; walks += 1) {
+    const found = yield* run<WalkRow>(
+      walkStatement({ ...walk, before }, page.limit + 1 - rows.length, walks === 0 ? "first" : "further")
+    )
+    const [first] = found
+    rows.push(...(found.filter(({ id }) => id !== null) as unknown as ReadonlyArray<Row>))
+    lookedAt += first?.walk_looked_at ?? 0
+    if (rows.length > page.limit) {
+      const shown = rows.slice(0, page.limit)
+      return { rows: shown, next: idOf(shown.at(-1)!), lookedAt }
+    }
+    before = first?.walk_horizon ?? undefined
+    if (before === undefined) break
+  }
+  return { rows, next: before, lookedAt }
+})
+
+/** Count and sum of a list, of the rows that a request may look at. */
+export interface Sum {
+  readonly count: number
+  readonly amount: number
+  readonly lookedAt: number
+  /** There are more. */
+  readonly isAtLeast: boolean
+}
+
+/** Counts and sums the rows of a list. `amount` is SQL; without it the sum is 0. */
+export const readSum = Effect.fnUntraced(function* (list: Walkable, amount: string | undefined) {
+  const { run, walk } = yield* walkOf(list, undefined)
+  let sum: Sum = { count: 0, amount: 0, lookedAt: 0, isAtLeast: false }
+  let before = list.before
+  for (let walks = 0; walks < WALKS; walks += 1) {
+    const [row] = yield* run<SumRow>(sumStatement({ ...walk, before }, amount))
+    if (row === undefined) break
+    before = row.walk_horizon ?? undefined
+    sum = {
+      count: sum.count + row.count,
+      amount: sum.amount + Number(row.amount),
+      lookedAt: sum.lookedAt + row.walk_looked_at,
+      isAtLeast: before !== undefined
+    }
+    if (before === undefined || sum.count > MOST_COUNTED) break
+  }
+  return sum
+})
+
+/** A sum ends once it has this many rows. */
+const MOST_COUNTED = 10_000
+
+interface WalkRow {
+  readonly id: string | null
+  readonly walk_horizon: string | null
+  readonly walk_looked_at: number
+}
+
+interface SumRow {
+  readonly count: number
+  readonly amount: bigint
+  readonly walk_horizon: string | null
+  readonly walk_looked_at: number
+}
+
+/** The walk of a request, from a cursor that names a row of the list. */
+const walkOf = Effect.fnUntraced(function* (list: Walkable, startingAfter: string | undefined) {
+  const sql = yield* SqlClient
+  const limit = yield* LimitedTo
+  const run = <A extends object>({ parameters, text }: Statement) => sql.unsafe<A>(text, parameters)
+  const { account, as, columns, from, join, scope = [], table } = list
+  if (limit !== undefined && account === undefined)
+    throw new Error(`the list of ${table} has no account to be limited to`)
+  const isOfThem = limit === undefined ? [] : [isAmong(account!, limit)]
+  const cursor = startingAfter?.toLowerCase()
+  if (cursor !== undefined) {
+    const rows = yield* run(cursorStatement({ ...list, scope: [...scope, ...isOfThem] }, cursor))
+    if (rows.length === 0) return yield* new UnknownCursor()
+  }
+  const walk: Walk = {
+    table,
+    as,
+    columns,
+    join,
+    from,
+    ...list.walk,
+    ...(limit !== undefined && list.walkOf !== undefined && { paths: list.walkOf(limit) }),
+    conditions: [...list.walk.conditions, ...isOfThem]
+  }
+  return { cursor, run, walk }
+})
 
 /** Reads a page, with one more row where there is one. */
 export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: List, page: Page) {

@@ -57,6 +57,18 @@ export const equalsUnindexed =
   (bind) =>
     `${column} IS NOT DISTINCT FROM ${bind(value)}::${type}`
 
+/** The column is between two values, which are among them or not; undefined for no bound. */
+export const between = (
+  column: string,
+  type: "bigint" | "timestamptz",
+  [low, high]: readonly [unknown, unknown],
+  isInclusive: boolean
+): ReadonlyArray<Condition> => {
+  const than = (operator: string, value: unknown): ReadonlyArray<Condition> =>
+    value === undefined ? [] : [(bind) => `${column} ${operator}${isInclusive ? "=" : ""} ${bind(value)}::${type}`]
+  return [...than(">", low), ...than("<", high)]
+}
+
 /** The column is one of these ids. */
 export const isOneOf =
   (column: string, ids: ReadonlyArray<string>): Condition =>
@@ -115,6 +127,19 @@ export interface Seek {
   readonly before?: string | undefined
 }
 
+/**
+ * A list whose conditions no index serves: rows are looked at in the order of an index, a bounded number of them in a
+ * statement, and those that meet the conditions are found.
+ */
+export interface Walk extends Pick<Seek, "table" | "as" | "columns" | "join" | "from" | "before"> {
+  /** The ranges that have all rows of the list; by default the primary key. */
+  readonly paths?: ReadonlyArray<AccessPath> | undefined
+  /** A row may be in several ranges. */
+  readonly overlaps?: boolean | undefined
+  /** What the rows of the list meet. */
+  readonly conditions: ReadonlyArray<Condition>
+}
+
 export interface Statement {
   readonly text: string
   readonly parameters: ReadonlyArray<unknown>
@@ -136,6 +161,61 @@ export const recentStatement = (seek: Seek, conditions: ReadonlyArray<Condition>
     const filters = [...conditions.map((condition) => condition(context.bind)), ...context.filters]
     return `SELECT * FROM (${range(context, primaryKey, [], "*", RECENT)}) AS ${context.as}
       WHERE ${filters.join(" AND ")} ORDER BY id DESC LIMIT ${context.limit}`
+  })
+
+/** How many rows of a range a walk looks at, of one range or each of several: a first look fills the usual page. */
+const WALKED = { first: { alone: 500, each: 100 }, further: { alone: 5000, each: 1000 } } as const
+
+type Look = keyof typeof WALKED
+
+/**
+ * The CTEs of a walk. `walked` has the rows that were looked at, `horizon` the oldest id down to which no row was left out: that
+ * of a range which had more rows. It is empty where the walk came to its end.
+ */
+const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look: Look): string => {
+  const isAlone = paths.every((path) => "columns" in path && path.columns.every((column) => "is" in column))
+  const limit = WALKED[look][isAlone ? "alone" : "each"]
+  const matches = ["true", ...conditions.map((condition) => condition(context.bind))].join(" AND ")
+  const walked = (rows: string, nth: string) =>
+    `SELECT ${context.as}.id, (${matches}) IS TRUE AS matches, ${nth} AS nth FROM (${rows}) AS ${context.as}`
+  const rows = paths.map((path) =>
+    "selective" in path
+      ? walked(selective(context, path), "0")
+      : // The rows of a range come in the order of its index.
+        everyRange(context, path, (keys) => walked(range(context, path, keys, "*", limit), "row_number() OVER ()"))
+  )
+  return `walked AS MATERIALIZED (${rows.map((each) => `(${each})`).join(" UNION ALL ")}),
+    horizon AS MATERIALIZED (SELECT id FROM walked WHERE nth = ${limit} ORDER BY id DESC LIMIT 1),
+    looked AS MATERIALIZED (SELECT id, matches FROM walked WHERE id >= coalesce((SELECT id FROM horizon), '${LOWEST}'))`
+}
+
+/** Of the rows that a walk looks at, up to `count` that meet the conditions, newest first, each with `horizon` and `looked_at`. */
+export const walkStatement = (list: Walk, count: number, look: Look): Statement =>
+  parameterised(list, count, (context) => {
+    const { as, limit, table } = context
+    const distinct = list.overlaps === true ? "DISTINCT ON (id)" : ""
+    return `WITH ${walk(context, list, look)},
+    page AS (
+      SELECT ${list.columns} FROM (SELECT ${distinct} id FROM looked WHERE matches ORDER BY id DESC LIMIT ${limit}) found
+      CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE id = found.id OFFSET 0) AS ${as} ${list.join ?? ""}
+    )
+    SELECT page.*, (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at
+    FROM (SELECT) AS once LEFT JOIN page ON true ORDER BY page.id DESC LIMIT ${context.bind(count)}::integer`
+  })
+
+/** Counts and sums the rows that a walk looks at and that meet the conditions. `amount` is SQL, or absent. */
+export const sumStatement = (list: Walk, amount: string | undefined): Statement =>
+  parameterised(list, 1, (context) => {
+    const { as, table } = context
+    const distinct = list.overlaps === true ? "DISTINCT" : ""
+    const summed =
+      amount === undefined
+        ? "0::bigint"
+        : `coalesce((SELECT sum(r.cents) FROM (SELECT ${distinct} id FROM looked WHERE matches) m
+            CROSS JOIN LATERAL (SELECT ${amount} AS cents FROM ${table} AS ${as} WHERE id = m.id OFFSET 0) r), 0)::bigint`
+    return `WITH ${walk(context, list, "further")}
+    SELECT (SELECT count(${distinct} id)::integer FROM looked WHERE matches) AS count, ${summed} AS amount,
+      (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at`
   })
 
 /** The rows between two keys of an index, `(…keys, from)` and `(…keys, before)`, highest first. All values are SQL. */
@@ -177,7 +257,19 @@ interface Context {
 
 const primaryKey: IndexPath = { columns: [] }
 
-const statement = (seek: Seek, count: number, body: (context: Context) => string): Statement => {
+const statement = (seek: Seek, count: number, body: (context: Context) => string): Statement =>
+  parameterised(
+    seek,
+    count,
+    (context) => `SELECT ${seek.columns} FROM (${body(context)}) AS ${context.as} ${seek.join ?? ""}
+    ORDER BY ${context.as}.id DESC LIMIT ${context.bind(count)}::integer`
+  )
+
+const parameterised = (
+  seek: Pick<Seek, "table" | "as" | "filters" | "from" | "before">,
+  count: number,
+  text: (context: Context) => string
+): Statement => {
   const parameters: Array<unknown> = []
   const bind = (value: unknown) => `$${parameters.push(value)}`
   const context: Context = {
@@ -190,16 +282,14 @@ const statement = (seek: Seek, count: number, body: (context: Context) => string
     limit: count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT,
     bind
   }
-  const text = `SELECT ${seek.columns} FROM (${body(context)}) AS ${context.as} ${seek.join ?? ""}
-    ORDER BY ${context.as}.id DESC LIMIT ${bind(count)}::integer`
-  return { text, parameters }
+  return { text: text(context), parameters }
 }
 
 /** Ids of every list are at least the first and below the second. */
 export const LOWEST = "00000000-0000-0000-0000-000000000000"
 export const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 // One more than the default and the maximum page size.
-const DEFAULT_LIMIT = 21
+export const DEFAULT_LIMIT = 21
 export const MAX_LIMIT = 101
 
 /** Without order and limit in the CTE, so that only the condition chooses the index. It is read as far as the limit after it. */
@@ -212,6 +302,17 @@ const selective = (
     SELECT * FROM few ${most === undefined ? "" : `LIMIT ${most}`}
   ) AS ${as}
   WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${limit}`
+
+/** The rows of each range of a path, by the values of its columns. */
+const everyRange = (context: Context, path: IndexPath, rowsOf: (keys: ReadonlyArray<string>) => string): string => {
+  const keys = path.columns.map((column, index) =>
+    "is" in column ? `${context.bind(column.is)}::${column.type}` : `k${index}.v`
+  )
+  const values = path.columns.flatMap((column, index) => ("is" in column ? [] : [valuesOf(context, path, keys, index)]))
+  return values.length === 0
+    ? rowsOf(keys)
+    : `SELECT walked.* FROM ${values.join(" CROSS JOIN LATERAL ")} CROSS JOIN LATERAL (${rowsOf(keys)}) walked`
+}
 
 /** One range, or the ranges of several values merged. */
 const ranges = (context: Context, path: IndexPath): string => {

@@ -11,11 +11,13 @@
  *
  * Rules: OPR-90 to OPR-94.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import type { IncomingMessage } from "node:http"
 import { createServer as createTlsServer, type TlsOptions } from "node:tls"
@@ -61,7 +63,8 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
     else inFlight.set(id, next)
   }
   const total = () => [...inFlight.values()].reduce((sum, each) => sum + each, 0)
-  metrics.requestsInFlight("acquirer", total)
+  metrics.routes("acquirer", [])
+  metrics.onRead(() => metrics.gauges({ http_requests_in_flight: total() }, { listener: "acquirer" }))
 
   const run = (connection: CallbackConnection, text: string, response: BoundedResponse, requestId: string) => {
     const finish = (result: CallbackResult) => {
@@ -169,6 +172,7 @@ const tlsOptions = Effect.fnUntraced(function* ({ acquirerTlsCa, acquirerTlsCert
     })
   }
   const cert = yield* pem("ACQUIRER_TLS_CERT", acquirerTlsCert.value)
+  yield* watchEnd(cert)
   const key = yield* pem("ACQUIRER_TLS_KEY", acquirerTlsKey.value)
   const ca = Option.isNone(acquirerTlsCa) ? undefined : yield* pem("ACQUIRER_TLS_CA", acquirerTlsCa.value)
   return yield* Effect.try({
@@ -185,6 +189,20 @@ const tlsOptions = Effect.fnUntraced(function* ({ acquirerTlsCa, acquirerTlsCert
     },
     catch: () => new InvalidTls({ message: "ACQUIRER_TLS_CERT, ACQUIRER_TLS_KEY or ACQUIRER_TLS_CA is not valid PEM." })
   })
+})
+
+/** Measures the time until the certificate ends; nothing where it cannot be read, which ends the start below. */
+const watchEnd = Effect.fnUntraced(function* (cert: Buffer) {
+  const metrics = yield* Metrics
+  const clock = yield* Clock.Clock
+  const endsAtMs = yield* Effect.orElseSucceed(
+    Effect.try(() => new X509Certificate(cert).validToDate.getTime()),
+    () => undefined
+  )
+  if (endsAtMs === undefined) return
+  metrics.onRead(() =>
+    metrics.gauges({ acquirer_callback_certificate_seconds: (endsAtMs - clock.currentTimeMillisUnsafe()) / 1000 })
+  )
 })
 
 const pem = (name: string, path: string) =>

@@ -4,12 +4,16 @@
  * Guarantees:
  * - Readiness depends on this process alone: it has started (which needs a current schema) and is not stopping. In an outage
  *   of the database every process stays in the load balancer, and callers get 503.
- * - The answer has the last known state of the database, and waits for no query. It says whether anybody is called.
+ * - The answer has the last known state of the database, and waits for no query. It says which acquirer runs, whether anybody is
+ *   called, which release this is, and which background loops stall.
  *
  * Rules: OPR-8.
  */
 import * as Effect from "effect/Effect"
+import { Heartbeats } from "../../base/observability/Heartbeats.ts"
 import { Outward } from "../../base/Outward.ts"
+import { Settings } from "../../base/Settings.ts"
+import { version } from "../../base/Version.ts"
 import { DatabaseState } from "../../database/DatabaseState.ts"
 import { Drain } from "../pipeline/Drain.ts"
 import { probe } from "../pipeline/HttpServer.ts"
@@ -18,14 +22,23 @@ export const healthProbes = Effect.gen(function* () {
   const drain = yield* Drain
   const { current } = yield* DatabaseState
   const outward = yield* Outward
+  const heartbeats = yield* Heartbeats
+  const { acquirer } = yield* Settings
+  const stalled = () => heartbeats.all().flatMap(({ isStalled, name }) => (isStalled ? [name] : []))
   return [
     probe("/health/live", Effect.succeed(json(200, { status: "ok" }))),
     probe(
       "/health/ready",
       Effect.map(current, (database) =>
-        drain.phase === "ready"
-          ? json(200, { status: "ok", database, migrations: true, outward: outward.state() })
-          : json(503, { status: drain.phase, database, migrations: true, outward: outward.state() })
+        json(drain.phase === "ready" ? 200 : 503, {
+          status: drain.phase === "ready" ? "ok" : drain.phase,
+          version,
+          database,
+          migrations: true,
+          acquirer,
+          outward: outward.state(),
+          stalled_loops: stalled()
+        })
       )
     )
   ]

@@ -12,10 +12,12 @@ import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { IncomingMessage } from "node:http"
 import { hostnameOf } from "../../base/AllowedHosts.ts"
+import { textOf } from "../../base/observability/Exposition.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
+import { AllMetrics } from "../../base/observability/WorkerMetrics.ts"
+import { version } from "../../base/Version.ts"
 import { IdentityProvider } from "../../operators/IdentityProvider.ts"
 import { SignIns } from "../../operators/SignIns.ts"
 import { Settings } from "../../base/Settings.ts"
@@ -27,6 +29,7 @@ import { hostOf } from "../pipeline/Listener.ts"
 import { nothingPolicy, page } from "../pipeline/Pages.ts"
 import { approvalActionHandlers, approvalHandlers } from "./approvals/ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./administration/AccountHandlers.ts"
+import { bankStatementHandlers } from "./payments/BankStatementHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./payments/ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./administration/ConnectionHandlers.ts"
 import { dashboardPages } from "./Dashboard.ts"
@@ -45,9 +48,12 @@ import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
+import { accountBooksHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
+import { reconciliationHandlers } from "./payments/ReconciliationHandlers.ts"
+import { receiptHandlers } from "./payments/ReceiptHandlers.ts"
 import { refundActionHandlers, refundHandlers } from "./payments/RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
@@ -67,9 +73,12 @@ import { waitingHandlers } from "./operations/WaitingHandlers.ts"
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const { acquirer, operatorHost, operatorHosts, operatorPort } = yield* Settings
-    const { outward, scrape } = yield* Metrics
+    const metrics = yield* Metrics
+    const allMetrics = yield* AllMetrics
     const { state } = yield* Outward
-    outward(() => state() === "on")
+    metrics.onRead(() => metrics.gauges({ outward_on: Number(state() === "on") }))
+    metrics.gauges({ acquirer_info: 1 }, { acquirer })
+    metrics.gauges({ build_info: 1 }, { version, node: process.versions.node })
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make
     const provider = yield* IdentityProvider
@@ -92,6 +101,7 @@ export const layer = Layer.effectDiscard(
       checkoutCharges: yield* checkoutChargeHandlers,
       refunds: yield* refundHandlers,
       refundActions: yield* refundActionHandlers,
+      receipts: yield* receiptHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       approvals: yield* approvalHandlers,
@@ -100,6 +110,8 @@ export const layer = Layer.effectDiscard(
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,
+      bankStatements: yield* bankStatementHandlers,
+      reconciliations: yield* reconciliationHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,
@@ -111,6 +123,8 @@ export const layer = Layer.effectDiscard(
       audit: yield* auditHandlers,
       timelines: yield* timelineHandlers,
       ledger: yield* ledgerHandlers,
+      accountBooks: yield* accountBooksHandlers,
+      connectionBooks: yield* connectionBooksHandlers,
       stats: yield* statsHandlers,
       waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,
@@ -121,11 +135,11 @@ export const layer = Layer.effectDiscard(
     }
     const metricsProbe = probe(
       "/metrics",
-      Effect.map(Effect.andThen(scrape, PrometheusMetrics.format({ prefix: "pix_payments" })), (text) => ({
-        status: 200,
+      Effect.map(allMetrics, (samples) => ({
+        status: samples === undefined ? 503 : 200,
         contentType: "text/plain; version=0.0.4; charset=utf-8",
-        text
-      }))
+        text: samples === undefined ? "" : textOf(samples)
+      })).pipe(Effect.provideService(Metrics, metrics))
     )
     addresses.operator = yield* listen({
       name: "operator",
@@ -138,7 +152,6 @@ export const layer = Layer.effectDiscard(
       pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
       probes: [...(yield* healthProbes), metricsProbe],
       refusalOf: misdirected(new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])),
-      onShed: () => {},
       onAnswered: () => {}
     })
   })

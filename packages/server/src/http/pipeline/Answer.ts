@@ -13,6 +13,8 @@ export interface Answer<Body = unknown> {
   readonly headers?: Readonly<Record<string, string | ReadonlyArray<string>>>
   /** Sent instead of `body`. */
   readonly stream?: StreamedBody
+  /** Sent instead of `body`. */
+  readonly file?: { readonly contentType: string; readonly bytes: Buffer }
 }
 
 /** A body that is sent in pieces while the caller reads (`Streams`). */

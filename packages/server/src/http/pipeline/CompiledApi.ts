@@ -11,7 +11,12 @@
 import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf as refusalOfFields, UnreadableBody, violationsOf } from "@pix-payments/domain/Request"
+import {
+  parseBody,
+  refusalOf as refusalOfFields,
+  type UnreadableBody,
+  violationsOf
+} from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -198,7 +203,7 @@ const operationOf = <Credentials, Caller, R, Cached>(
         // Checked by `decode`. An empty key counts as absent.
         idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
         lastEventId: lastEventId === "" ? undefined : lastEventId,
-        body: takesBody ? parse(body) : undefined
+        body: takesBody ? (typeof body === "string" ? parseBody(body) : body) : undefined
       })
   return {
     endpoint,
@@ -260,19 +265,3 @@ const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   }
   return fields
 }
-
-const parse = (body: string | UnreadableBody | undefined): unknown => {
-  if (typeof body !== "string") return body
-  if (body === "") return undefined
-  try {
-    return JSON.parse(body)
-  } catch {
-    return notJson
-  }
-}
-
-const notJson = new UnreadableBody({
-  code: "VALIDATION_ERROR",
-  details: undefined,
-  message: "The request body is not JSON."
-})

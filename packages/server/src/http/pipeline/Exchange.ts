@@ -46,7 +46,6 @@ export interface Exchange {
 /** What all exchanges of a listener share. */
 export interface Exchanges {
   readonly name: "public" | "operator"
-  readonly onShed: (info: RequestInfo, durationMs: number) => void
   readonly onAnswered: (info: RequestInfo, method: string, status: number, durationMs: number) => void
   readonly ids: Ids["Service"]
   readonly metrics: Metrics["Service"]
@@ -56,7 +55,7 @@ export interface Exchanges {
 
 /** Returns the function that begins an exchange. */
 export const makeExchanges =
-  ({ ids, metrics, name, onAnswered, onShed, runFork, streams }: Exchanges) =>
+  ({ ids, metrics, name, onAnswered, runFork, streams }: Exchanges) =>
   (request: IncomingMessage, response: BoundedResponse): Exchange => {
     const startedAt = performance.now()
     const arrival = ids.next()
@@ -72,8 +71,10 @@ export const makeExchanges =
     }
     let pathId: string | undefined
     const answered = (status: number): void => {
-      const loggedStatus = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
-      onAnswered(info, method, loggedStatus, performance.now() - startedAt)
+      const seenStatus = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
+      const durationMs = performance.now() - startedAt
+      metrics.answered(name, method, info.route, seenStatus, durationMs)
+      onAnswered(info, method, seenStatus, durationMs)
     }
     const finish = (answer: Answer): void => {
       info.resourceId = resourceOf(answer, pathId)
@@ -82,7 +83,7 @@ export const makeExchanges =
     }
     const shed = (reason: ShedReason): void => {
       metrics.requestShed(name, reason)
-      onShed(info, performance.now() - startedAt)
+      metrics.answered(name, method, info.route, 503, performance.now() - startedAt)
       if (!response.destroyed) {
         response.writeHead(503, [...shedHeaders, "x-request-id", info.requestId]).end(shedBody, "latin1")
       }
@@ -156,6 +157,12 @@ const send = (response: ServerResponse, answer: Answer, requestId: string): void
   }
   // The rest of a body that is too large is not read.
   if (answer.status === 413) response.shouldKeepAlive = false
+  if (answer.file !== undefined) {
+    const { bytes, contentType } = answer.file
+    headers.push("content-type", contentType, "content-length", String(bytes.length))
+    if (!response.destroyed) response.writeHead(answer.status, headers).end(bytes)
+    return
+  }
   if (answer.body === undefined) {
     if (!response.destroyed) response.writeHead(answer.status, headers).end()
     return

@@ -69,7 +69,6 @@ export interface ListenerOptions<Credentials> {
   readonly probes: ReadonlyArray<Probe>
   /** Refuses a request before it is routed. */
   readonly refusalOf: (request: IncomingMessage, path: string) => Answer | undefined
-  readonly onShed: (info: RequestInfo, durationMs: number) => void
   /** Called once for each request that was not shed; its status is 499 where the caller left before the answer. */
   readonly onAnswered: (info: RequestInfo, method: string, status: number, durationMs: number) => void
 }
@@ -91,10 +90,19 @@ export const listen = Effect.fnUntraced(function* <Credentials>(options: Listene
     bodies: makeBodies(),
     pages: makePageLimiter(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
   }
-  const table = makeTable<Route<Credentials> | Page | Probe>([...options.routes, ...options.pages, ...options.probes])
+  const served = [...options.routes, ...options.pages, ...options.probes]
+  const table = makeTable<Route<Credentials> | Page | Probe>(served)
   const beginExchange = makeExchanges({ ...options, ids, metrics, runFork, streams })
-  metrics.streams(options.name, streams.count)
-  metrics.requestsInFlight(options.name, () => listener.inFlight.count() + listener.pages.inFlight())
+  metrics.routes(options.name, served)
+  metrics.onRead(() =>
+    metrics.gauges(
+      {
+        http_streams: streams.count(),
+        http_requests_in_flight: listener.inFlight.count() + listener.pages.inFlight()
+      },
+      { listener: options.name }
+    )
+  )
 
   const serve = (request: IncomingMessage, response: BoundedResponse): void => {
     const exchange = beginExchange(request, response)

@@ -41,7 +41,9 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
     return close.call(server, callback)
   }
   refuseOn(server)
-  metrics.listener(name, { connections: () => server.open, unsent: () => server.unsent.size })
+  metrics.onRead(() =>
+    metrics.gauges({ http_connections: server.open, http_answers_unsent: server.unsent.size }, { listener: name })
+  )
   return server
 })
 

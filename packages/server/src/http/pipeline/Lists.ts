@@ -3,9 +3,10 @@
  *
  * Rules: LIST-1, LIST-3, LIST-4, LIST-6.
  */
+import { parseDocument } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
-import type { Page } from "../../database/statements/Paging.ts"
+import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 
 export const pageFrom = (query: {
   readonly limit?: number | undefined
@@ -34,3 +35,29 @@ export const listAnswer = <Row, Item>(rows: ReadonlyArray<Row>, toItem: (row: Ro
   status: 200,
   body: pageOf(rows.map(toItem), page.limit)
 })
+
+/** 200 with a page of a list that may have been walked. */
+export const walkedAnswer = <Row, Item>({ lookedAt, next, rows }: WalkedPage<Row>, toItem: (row: Row) => Item) => ({
+  status: 200,
+  body: {
+    object: "list" as const,
+    data: rows.map(toItem),
+    has_more: next !== undefined,
+    next: next ?? null,
+    looked_at: lookedAt
+  }
+})
+
+/** 200 with the count and sum of a list. */
+export const sumAnswer = ({ amount, count, isAtLeast, lookedAt }: Sum) => ({
+  status: 200,
+  body: { object: "summary" as const, count, amount, at_least: isAtLeast, looked_at: lookedAt }
+})
+
+/** A filter by a document, in any form; one that is none matches nothing. */
+export const documentFrom = (document: string | undefined): string | undefined =>
+  document === undefined ? undefined : (parseDocument(document)?.value ?? "")
+
+/** An instant of a query, in epoch milliseconds. */
+export const instantFrom = (instant: string | undefined): number | undefined =>
+  instant === undefined ? undefined : parseInstant(instant)

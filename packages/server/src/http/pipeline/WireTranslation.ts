@@ -22,6 +22,7 @@ import {
   ValidationError,
   WebhookNotFound
 } from "@pix-payments/api/WireErrors"
+import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
 import type { AccountRestrictedError, LimitExceededError } from "../../base/Errors.ts"
@@ -64,7 +65,19 @@ export const rateLimited = (retryAfterSeconds: number): Effect.Effect<Answer<nev
   Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(retryAfterSeconds) }) as Answer<never>)
 
 export const limitExceeded = ({ retryAfterSeconds }: LimitExceededError) => rateLimited(retryAfterSeconds)
-export const insufficientBalance = () => new InsufficientBalance({})
+/** `available` is for those who may read the balance. */
+export const insufficientBalance = ({
+  available,
+  needed
+}: {
+  readonly needed: number
+  readonly available?: number
+}) => {
+  const has = available === undefined ? "" : `, ${available} are available`
+  return new InsufficientBalance({
+    message: `${errorCodes.INSUFFICIENT_BALANCE.message} ${needed} cents are needed${has}.`
+  })
+}
 export const payoutNotFound = () => new PayoutNotFound({})
 export const webhookNotFound = () => new WebhookNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})

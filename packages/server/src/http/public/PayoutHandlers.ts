@@ -32,7 +32,8 @@ export const payoutHandlers = Effect.gen(function* () {
             AccountInactiveError: accountInactive,
             AccountRestrictedError: accountRestricted,
             LimitExceededError: limitExceeded,
-            InsufficientBalanceError: insufficientBalance
+            InsufficientBalanceError: ({ available, needed }) =>
+              insufficientBalance(caller.scopes.includes("balance:read") ? { needed, available } : { needed })
           })
         )
     },

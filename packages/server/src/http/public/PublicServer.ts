@@ -1,5 +1,5 @@
 /**
- * The public listener: `/v1`, its OpenAPI document and its reference page.
+ * The public listener: `/v1`, its OpenAPI document and its reference page, and the page that verifies receipts.
  *
  * Guarantees: every request that is not shed is in the request log.
  */
@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ApiKeys } from "../../accounts/ApiKeys.ts"
 import type { Cached, Confirmed } from "../../accounts/Caller.ts"
-import { Metrics } from "../../base/observability/Metrics.ts"
 import { Outward } from "../../base/Outward.ts"
 import { RequestLog } from "../../operations/RequestLog.ts"
+import { Receipts } from "../../receipts/Receipts.ts"
 import { Settings } from "../../base/Settings.ts"
 import { compile, type Guard } from "../pipeline/CompiledApi.ts"
 import { listen } from "../pipeline/HttpServer.ts"
@@ -20,6 +20,7 @@ import { chargeHandlers } from "./ChargeHandlers.ts"
 import * as KeyGuard from "./KeyGuard.ts"
 import { KeyRateLimit } from "./KeyRateLimit.ts"
 import { payoutHandlers } from "./PayoutHandlers.ts"
+import { receiptRoute } from "./ReceiptRoute.ts"
 import { pages } from "./ReferencePage.ts"
 import { webhookEndpointHandlers } from "./WebhookEndpointHandlers.ts"
 
@@ -27,19 +28,17 @@ export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const { host, port } = yield* Settings
     const log = yield* RequestLog
-    const metrics = yield* Metrics
     const addresses = yield* ListenAddresses
     const guard = KeyGuard.make(yield* ApiKeys, yield* KeyRateLimit, yield* Outward)
     addresses.public = yield* listen({
       name: "public",
       host,
       port,
-      routes: yield* routesBehind(guard),
+      routes: [...(yield* routesBehind(guard)), receiptRoute<KeyGuard.KeyCredentials>(yield* Receipts)],
       guard,
       pages,
       probes: [],
       refusalOf: () => undefined,
-      onShed: (info, durationMs) => metrics.request(info.route, 503, durationMs),
       onAnswered: log.write
     })
   })

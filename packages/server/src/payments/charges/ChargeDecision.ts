@@ -14,6 +14,7 @@ import {
   chargeTransition,
   type CreateCharge
 } from "@pix-payments/domain/Charge"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import type { Emitted } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
@@ -73,6 +74,8 @@ export interface ChargeStep {
   readonly report?: ChargeReport | undefined
   /** The reason of its transfers. */
   readonly reason: string
+  /** The refund or dispute that its transfers are of. */
+  readonly sourceId?: string | undefined
   readonly movements: ReadonlyArray<{
     readonly debit: ChargePlace
     readonly credit: ChargePlace
@@ -118,6 +121,7 @@ export const newCharge = (
   receiver: null,
   expiresAtMs: createdAtMs + (request.expires_in ?? merchant.defaultExpiresInSeconds) * 1000,
   paidAtMs: null,
+  refundedAmount: 0,
   failureReason: null,
   createdAtMs,
   sequence: 1,
@@ -154,6 +158,7 @@ export const decideChange = (
           credit: releaseDelayMs > 0 ? "pending" : "available",
           amount: charge.amount,
           resourceId: charge.id,
+          connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
           reason: "charge.paid"
         })
       : [],
@@ -164,14 +169,21 @@ export const decideChange = (
 /** A step of a paid charge; `undefined` where the state does not allow its report. */
 export const decideMove = (
   locked: LockedCharge,
-  { movements, reason, report }: ChargeStep,
+  { movements, reason, report, sourceId }: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
   const { charge } = locked
   const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
   if (report !== undefined && transition === undefined) return undefined
   const transfers = movements.flatMap((ends) =>
-    transfer(ids, { ...ends, accountId: charge.accountId, resourceId: charge.id, reason })
+    transfer(ids, {
+      ...ends,
+      accountId: charge.accountId,
+      resourceId: charge.id,
+      sourceId,
+      connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
+      reason
+    })
   )
   const after = afterStep(locked, { movements, reason, report })
   return {
@@ -191,23 +203,21 @@ export const allowedReport = (charge: StoredCharge, report: ChargeReport): Charg
 /** A charge after a step that its state allows. */
 export const afterStep = (locked: LockedCharge, { movements, report }: ChargeStep): LockedCharge => {
   const transition = report === undefined ? undefined : chargeTransition(report, locked.charge.status)
+  const sent = (place: ChargePlace) =>
+    movements.reduce(
+      (sum, { amount, credit, debit }) => sum + (credit === place ? amount : 0) - (debit === place ? amount : 0),
+      0
+    )
+  const charge = { ...locked.charge, refundedAmount: locked.charge.refundedAmount + sent("acquirer") }
   return {
-    charge: transition === undefined ? locked.charge : changedBy(locked.charge, transition),
-    funds: movements.reduce(moved, locked.funds),
+    charge: transition === undefined ? charge : changedBy(charge, transition),
+    funds: {
+      pending: locked.funds.pending + sent("pending"),
+      available: locked.funds.available + sent("available"),
+      blocked: locked.funds.blocked + sent("blocked"),
+      inTransit: locked.funds.inTransit + sent("returns_in_transit")
+    },
     order: locked.order
-  }
-}
-
-const moved = (
-  { available, blocked, inTransit, pending }: ChargeFunds,
-  { amount, credit, debit }: ChargeStep["movements"][number]
-): ChargeFunds => {
-  const change = (place: ChargePlace) => (credit === place ? amount : 0) - (debit === place ? amount : 0)
-  return {
-    pending: pending + change("pending"),
-    available: available + change("available"),
-    blocked: blocked + change("blocked"),
-    inTransit: inTransit + change("returns_in_transit")
   }
 }
 

@@ -165,12 +165,12 @@ const lowestIdIn = (epochMs: string): string =>
 /** All charges that wait for the acquirer's answer. */
 export const UNANSWERED = "status = 'processing' AND id = ANY (ARRAY(SELECT unnest(charge_ids) FROM charge_recoveries))"
 
-const isSettledBy =
+export const isSettledBy =
   (endToEndId: string): Condition =>
   (bind) =>
     `id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${bind(endToEndId)}::text))`
 
-const hasStatus =
+export const hasStatus =
   (status: ChargeStatus, nowMs: number): Condition =>
   (bind: Bind) => {
     const now = () => `${bind(formatInstant(nowMs))}::timestamptz`

@@ -23,6 +23,7 @@ import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { CHANGED, statement, value } from "../../database/statements/Statement.ts"
 import { type ChargeStep, decideMove, type LockedCharge } from "./ChargeDecision.ts"
 import { ChargeStore } from "./ChargeStore.ts"
+import type { StoredCharge } from "./ChargeTable.ts"
 
 export class ChargeMoney extends Context.Service<
   ChargeMoney,
@@ -40,8 +41,10 @@ export class ChargeMoney extends Context.Service<
       const orders = yield* OrderStore
       const ids = yield* Ids
 
-      const post = (chargeId: string, transfers: ReadonlyArray<Transfer>) =>
-        transfers.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...postTransfers({ chargeId, transfers })))
+      const post = ({ id, refundedAmount }: StoredCharge, transfers: ReadonlyArray<Transfer>) =>
+        transfers.length === 0
+          ? Effect.void
+          : Effect.asVoid(sql.unsafe(...postTransfers({ id, refundedAmount, transfers })))
 
       const changeRelease = (chargeId: string, amount: number) =>
         amount === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...addToRelease({ chargeId, amount })))
@@ -50,7 +53,7 @@ export class ChargeMoney extends Context.Service<
         const nowMs = yield* Clock.currentTimeMillis
         const decided = decideMove(locked, step, { ids, nowMs })
         if (decided === undefined) return undefined
-        if (decided.change === undefined) yield* post(locked.charge.id, decided.transfers)
+        if (decided.change === undefined) yield* post(decided.after.charge, decided.transfers)
         else yield* charges.changeInTransaction(decided.change)
         yield* changeRelease(locked.charge.id, decided.after.funds.pending - locked.funds.pending)
         return decided.after
@@ -96,9 +99,12 @@ const sumOf = statement(
 )
 
 const postTransfers = statement(
-  { chargeId: value("uuid"), transfers: transfersUnderLock },
+  { id: value("uuid"), refundedAmount: value("bigint"), transfers: transfersUnderLock },
   (p) => `
-  WITH ${CHANGED} AS (SELECT ${p.chargeId} AS id),
+  WITH ${CHANGED} AS (SELECT ${p.id} AS id),
+  refunded AS (
+    UPDATE charges SET refunded_amount = ${p.refundedAmount} WHERE id = ${p.id} AND refunded_amount <> ${p.refundedAmount}
+  ),
   ${p.transfers.insert(CHANGED)}
   SELECT id FROM ${CHANGED}`
 )

@@ -23,6 +23,8 @@ export const toCharge = (charge: ShownCharge, nowMs: number): Charge => ({
   webhook_url: charge.webhookUrl,
   expires_at: charge.expiresAtMs === null ? null : formatInstant(charge.expiresAtMs),
   paid_at: charge.paidAtMs === null ? null : formatInstant(charge.paidAtMs),
+  // What is returned of a charge is at most its amount.
+  refunded_amount: charge.refundedAmount as Cents,
   failure_reason: charge.failureReason,
   created_at: formatInstant(charge.createdAtMs),
   sequence: charge.sequence

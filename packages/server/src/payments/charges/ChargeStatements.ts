@@ -63,6 +63,7 @@ const created = chargeTable.fieldsExcept(
   "endToEndId",
   "receiver",
   "paidAtMs",
+  "refundedAmount",
   "failureReason",
   "hasEarlyReversals"
 )
@@ -100,10 +101,10 @@ export const insertMany = statement(
 
 const changes = {
   charges: updatesOf(
-    chargeTable.rows(["id", "status", "brCode", "endToEndId", "paidAtMs", "failureReason", "sequence"], {
-      receiverId: nullable(uuid()),
-      settlementClaimed: boolean("settlement_claimed")
-    })
+    chargeTable.rows(
+      ["id", "status", "brCode", "endToEndId", "paidAtMs", "refundedAmount", "failureReason", "sequence"],
+      { receiverId: nullable(uuid()), settlementClaimed: boolean("settlement_claimed") }
+    )
   ),
   receivers: insertedReceivers,
   outbox
@@ -114,7 +115,8 @@ type ChangedParts = { readonly charges: Updates; readonly receivers: string; rea
 const changedCharges = (p: ChangedParts, guard: string, columns = "") => `
   ${CHANGED} AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
+      receiver_id = i.receiver_id, paid_at = i.paid_at, refunded_amount = i.refunded_amount,
+      failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_early_reversals) AND ${guard}

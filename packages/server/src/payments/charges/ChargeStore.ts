@@ -27,10 +27,18 @@ import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Row } from "../../database/statements/Column.ts"
-import { type Page, readPage } from "../../database/statements/Paging.ts"
+import {
+  type Page,
+  readPage,
+  readSum,
+  readWalked,
+  type Sum,
+  type WalkedPage
+} from "../../database/statements/Paging.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
+import { chargeWalk, type ChargeWalkFilters } from "./ChargeWalks.ts"
 import {
   changeMany,
   chargePages,
@@ -78,9 +86,11 @@ export class ChargeStore extends Context.Service<
     /** The same for charges of every origin. Without `accountId`: of all accounts. */
     readonly listAll: (
       accountId: string | undefined,
-      filters: ChargeFilters,
+      filters: ChargeWalkFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<StoredCharge>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sumAll: (accountId: string | undefined, filters: ChargeWalkFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
   static readonly layer = Layer.effect(
@@ -216,7 +226,24 @@ export class ChargeStore extends Context.Service<
             pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page),
           withReceivers
         ),
-        listAll: (accountId, filters, page) => pageOf(chargeTable, accountId, filters, page)
+        listAll: (accountId, filters, page) =>
+          Clock.currentTimeMillis.pipe(
+            Effect.flatMap((now) =>
+              readWalked<Row>(chargeWalk(chargeTable.columns("charges"), accountId, filters, now), page)
+            ),
+            Effect.flatMap((found) =>
+              Effect.map(withReceivers(found.rows), (rows) => ({ ...found, rows: rows.map(chargeTable.decode) }))
+            ),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        sumAll: (accountId, filters) =>
+          Clock.currentTimeMillis.pipe(
+            Effect.flatMap((now) => readSum(chargeWalk("charges.id", accountId, filters, now), "amount")),
+            Effect.catchTag("UnknownCursor", Effect.die),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          )
       })
     })
   )

@@ -39,6 +39,7 @@ const shown = {
   receiver,
   expiresAtMs: nullable(instant("expires_at")),
   paidAtMs: nullable(instant("paid_at")),
+  refundedAmount: bigint(),
   failureReason: nullable(text()),
   createdAtMs: instant("created_at"),
   sequence: integer()

@@ -10,12 +10,13 @@ import type { ReadPage } from "../../accounts/AccountPages.ts"
 import { type Caller, refused } from "../../accounts/Caller.ts"
 import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
-import type { Page } from "../../database/statements/Paging.ts"
+import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import { type ChargeChange, decideChange, type ReportFacts, transitionOf } from "./ChargeDecision.ts"
 import { ChargeEmission } from "./ChargeEmission.ts"
 import type { ChargeFilters } from "./ChargeLists.ts"
+import type { ChargeWalkFilters } from "./ChargeWalks.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { ShownCharge, StoredCharge } from "./ChargeTable.ts"
 
@@ -29,9 +30,11 @@ export class Charges extends Context.Service<
     /** The charges of an account, or of all. */
     readonly listAll: (
       accountId: string | undefined,
-      filters: ChargeFilters,
+      filters: ChargeWalkFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<StoredCharge>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sumAll: (accountId: string | undefined, filters: ChargeWalkFilters) => Effect.Effect<Sum, Unavailable>
     /** A charge of any account and origin. */
     readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     /**
@@ -115,6 +118,8 @@ export class Charges extends Context.Service<
         listFor: store.listFor,
 
         listAll: store.listAll,
+
+        sumAll: store.sumAll,
 
         find,
 

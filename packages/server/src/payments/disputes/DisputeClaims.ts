@@ -17,11 +17,10 @@ export const layer = Layer.effect(
     return DisputedMoney.of({
       claimsOn: (locked, refunds) =>
         Effect.map(store.lockOfCharge(locked.charge.id), (disputes) => claimsOn(locked, disputes, refunds)),
-      loseOpen: Effect.fnUntraced(function* (chargeId, which) {
+      loseOpen: Effect.fnUntraced(function* (chargeId) {
         const nowMs = yield* Clock.currentTimeMillis
         for (const dispute of yield* store.lockOfCharge(chargeId)) {
-          const isMeant = which === "all" || which.disputeId === dispute.id
-          const lost = isMeant && isOpen(dispute) ? decideReport(dispute, "lost", nowMs, ids) : undefined
+          const lost = isOpen(dispute) ? decideReport(dispute, "lost", nowMs, ids) : undefined
           if (lost !== undefined) yield* store.put(lost.dispute, lost.outbox)
         }
       }),

@@ -6,10 +6,13 @@
  *   (DSP-7);
  * - a loss takes no more than the account has, first what is blocked for it. What other MEDs contest stays blocked as far as the
  *   account has other money;
+ * - a MED that is lost is paired with a return that was booked before and that no MED is known for: the money goes back once,
+ *   whichever list of the provider is read first. A return alone ends no MED of which something is left;
  * - the charge is `paid` again with the last open dispute, if it is won and none was lost;
  * - a report that the transition table does not allow in the present state decides nothing (DSP-2).
  */
 import {
+  blockedAgain,
   blockedBeyond,
   contestedBy,
   inAccount,
@@ -72,20 +75,27 @@ export const decideOpening = (
   const parts = splitAccount(Math.min(amount, inAccount(funds)), funds)
   const dispute = newDispute(contestedCharge(charge), ids.next(), { ...med, amount, arrivedResolved: false })
   return {
-    step: { report, reason: "charge.infraction", movements: movementsFrom(parts, "blocked") },
+    step: { report, reason: "charge.infraction", sourceId: dispute.id, movements: movementsFrom(parts, "blocked") },
     dispute,
     outbox: disputeEntry(dispute, ["opened"], ids)
   }
 }
 
-/** The dispute whose return was the first news of it, of which this is the opening; `undefined` where there is none. */
-export const arrivedBefore = (
-  disputes: ReadonlyArray<StoredDispute>,
-  { amount, externalId }: Extract<Reversal, { readonly _tag: "med.opened" }>
-): StoredDispute | undefined =>
-  externalId === undefined
-    ? undefined
-    : disputes.find((dispute) => dispute.arrivedResolved && dispute.externalId === null && dispute.amount === amount)
+/** The MED that arrived with a return of these cents, and that no MED is known for; `undefined` where there is none. */
+export const arrivedWith = (amount: number, disputes: ReadonlyArray<StoredDispute>): StoredDispute | undefined =>
+  disputes
+    .filter(({ arrivedResolved, externalId }) => arrivedResolved && externalId === null)
+    .toSorted((one, other) => Math.abs(one.amount - amount) - Math.abs(other.amount - amount))[0]
+
+/** A MED that is lost, and whose return was booked before: no money goes back, and what others contest is blocked. */
+export const decideKnownLoss = ({ charge, funds }: LockedCharge, contestedByOthers: number): ChargeStep => {
+  const { blocked, released } = blockedAgain(contestedByOthers, funds)
+  return {
+    report: allowedReport(charge, "charged_back"),
+    reason: "charge.charged_back",
+    movements: [...movementsFrom(blocked, "blocked"), { debit: "blocked", credit: "available", amount: released }]
+  }
+}
 
 /** The money of a MED that is won: what no other contests is available again. */
 export const decideWin = (
@@ -96,7 +106,8 @@ export const decideWin = (
   const others = contestedByOthers(disputes, dispute.id)
   const report = others > 0 ? undefined : allowedReport(charge, "dispute_won")
   const amount = blockedBeyond(funds, others)
-  return { report, reason: "charge.dispute_won", movements: [{ debit: "blocked", credit: "available", amount }] }
+  const movements = [{ debit: "blocked", credit: "available", amount } as const]
+  return { report, reason: "charge.dispute_won", sourceId: dispute.id, movements }
 }
 
 /** The money of a MED that is lost; `undefined` where the loss changes nothing. */
@@ -124,7 +135,7 @@ export const decideLoss = (
     ...movementsFrom(parts, "acquirer"),
     { debit: "blocked", credit: "available", amount: parts.released } as const
   ]
-  const step = { report, reason: "charge.charged_back", movements }
+  const step = { report, reason: "charge.charged_back", sourceId: dispute.id, movements }
   return { step, amount, pending: parts.pending, isEmpty: leftOf(afterStep(locked, step).funds) === 0 }
 }
 

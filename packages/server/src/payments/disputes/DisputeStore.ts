@@ -3,18 +3,26 @@
  * in a transaction that has locked the charge or exception.
  */
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
+import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DefenseOrder } from "../../providers/Acquirer.ts"
-import type { UnknownCursor } from "../../base/Errors.ts"
+import { UnknownCursor } from "../../base/Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../../events/DeliverySignal.ts"
 import { outbox, type OutboxEntry } from "../../events/Outbox.ts"
 import { bigint, boolean, instant, integer, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
-import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import {
+  type CreatedBetween,
+  idsBetween,
+  LimitedTo,
+  type List,
+  type Page,
+  readPage
+} from "../../database/statements/Paging.ts"
+import { equalsUnindexed, HIGHEST, is, LOWEST, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -44,6 +52,13 @@ const disputeTable = table({
   /** The provider's id of that return; null until it is reported. */
   returnId: nullable(text())
 })
+
+export interface DisputeFilters extends CreatedBetween {
+  readonly chargeId?: string | undefined
+  readonly status?: DisputeStatus | undefined
+  readonly deadlineBeforeMs?: number | undefined
+  readonly byDeadline?: boolean | undefined
+}
 
 export interface StoredDispute extends Stored<typeof disputeTable> {}
 
@@ -92,8 +107,9 @@ export class DisputeStore extends Context.Service<
     readonly messagesOf: (
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<DisputeMessage>>, Unavailable>
+    /** Newest first; with `byDeadline` or a deadline those that are not decided, by the end of their defense. */
     readonly list: (
-      filters: { readonly chargeId?: string | undefined; readonly status?: DisputeStatus | undefined },
+      filters: DisputeFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<StoredDispute>, UnknownCursor | Unavailable>
   }
@@ -158,7 +174,19 @@ export class DisputeStore extends Context.Service<
             orUnavailable
           ),
         list: (filters, page) =>
-          readPage<Row>({ table: "disputes", columns, account: "account_id", ...indexPaths(filters) }, page).pipe(
+          (filters.byDeadline === true || filters.deadlineBeforeMs !== undefined
+            ? readByDeadline(filters, page)
+            : readPage<Row>(
+                {
+                  table: "disputes",
+                  columns,
+                  account: "account_id",
+                  ...indexPaths(filters),
+                  ...idsBetween(filters)
+                },
+                page
+              )
+          ).pipe(
             Effect.map((found) => found.map(disputeTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -170,8 +198,57 @@ export class DisputeStore extends Context.Service<
 
 const columns = disputeTable.columns()
 
+/** A page of those that are not decided, the first to end first. They are few. */
+const readByDeadline = Effect.fnUntraced(function* (filters: DisputeFilters, page: Page) {
+  const sql = yield* SqlClient
+  const limit = yield* LimitedTo
+  const { before = HIGHEST, from = LOWEST } = idsBetween(filters)
+  const asked = {
+    accounts: limit === undefined ? null : `{${limit.join(",")}}`,
+    charge: filters.chargeId ?? null,
+    status: filters.status ?? null,
+    from,
+    before,
+    deadline: filters.deadlineBeforeMs === undefined ? "infinity" : formatInstant(filters.deadlineBeforeMs)
+  }
+  const { startingAfter = null } = page
+  if (startingAfter !== null) {
+    const [known] = yield* sql.unsafe(...findOpen({ id: startingAfter, accounts: asked.accounts }))
+    if (known === undefined) return yield* new UnknownCursor()
+  }
+  return yield* sql.unsafe<Row>(...findByDeadline({ ...asked, after: startingAfter, count: page.limit + 1 }))
+})
+
+const isWithin = (accounts: string) => `(${accounts}::uuid[] IS NULL OR account_id = ANY (${accounts}::uuid[]))`
+
+const findOpen = statement(
+  { id: value("uuid"), accounts: value("text") },
+  (p) => `SELECT id FROM disputes WHERE id = ${p.id} AND ${isWithin(p.accounts)} AND defense_deadline_at IS NOT NULL`
+)
+
+const findByDeadline = statement(
+  {
+    accounts: value("text"),
+    charge: value("uuid"),
+    status: value("text"),
+    from: value("uuid"),
+    before: value("uuid"),
+    deadline: value("text"),
+    after: value("uuid"),
+    count: value("integer")
+  },
+  (p) => `SELECT ${columns} FROM disputes
+  WHERE status IN ('open', 'under_review') AND (defense_deadline_at, id) > (
+      coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = ${p.after}), '-infinity'), coalesce(${p.after}, '${LOWEST}'))
+    AND defense_deadline_at < ${p.deadline}::timestamptz AND ${isWithin(p.accounts)}
+    AND (${p.charge} IS NULL OR charge_id IS NOT DISTINCT FROM ${p.charge})
+    AND (${p.status} IS NULL OR status IS NOT DISTINCT FROM ${p.status})
+    AND (id >= ${p.from}) IS TRUE AND (id < ${p.before}) IS TRUE
+  ORDER BY defense_deadline_at, disputes.id LIMIT ${p.count}`
+)
+
 /** A charge has few disputes, so that a further filter on them needs no index. */
-const indexPaths = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partial<List> => {
+const indexPaths = (filters: DisputeFilters): Partial<List> => {
   const { chargeId, status } = filters
   if (chargeId !== undefined) {
     return {

@@ -6,7 +6,7 @@
  *
  * Rules: DSP-1 to DSP-11.
  */
-import { type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
+import { type DisputeReport, disputeTransition, returnOfLoss } from "@pix-payments/domain/Dispute"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,11 +22,20 @@ import type { Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
-import { providerRefund, type Reversed, wasPaid } from "../refunds/RefundDecision.ts"
+import { providerRefund, type Reversed, unnamedReturns, wasPaid } from "../refunds/RefundDecision.ts"
 import { Refunds } from "../refunds/Refunds.ts"
-import { RefundStore } from "../refunds/RefundStore.ts"
-import { arrivedBefore, decideLoss, decideOpening, decideReport, decideWin, isOpen } from "./DisputeDecision.ts"
-import { disputeEntry } from "./DisputeResource.ts"
+import { RefundStore, type StoredRefund } from "../refunds/RefundStore.ts"
+import {
+  arrivedWith,
+  contestedByOthers,
+  decideKnownLoss,
+  decideLoss,
+  decideOpening,
+  decideReport,
+  decideWin,
+  isOpen
+} from "./DisputeDecision.ts"
+import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
 /** A dispute by our id or, where that is empty, by the provider's. */
@@ -100,14 +109,39 @@ export class Disputes extends Context.Service<
           () => Effect.die(new Error("a charge has changed while it was locked"))
         )
 
+      /** The return, booked before, of a MED that is lost. */
+      const returnBefore = (
+        { charge }: LockedCharge,
+        { amount, openedAtMs }: { readonly amount?: number | undefined; readonly openedAtMs: number }
+      ) =>
+        Effect.map(refundStore.ofLocked(charge.id), (all) => returnOfLoss({ amount, openedAtMs }, unnamedReturns(all)))
+
+      /** A return, booked before, is of this dispute. */
+      const nameReturn = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        returned: StoredRefund,
+        disputeId: string,
+        others: number
+      ) {
+        yield* moveCharge(locked, decideKnownLoss(locked, others))
+        yield* refundStore.put({ ...returned, disputeId })
+      })
+
       const open = Effect.fnUntraced(function* (
         locked: LockedCharge,
         med: Extract<Reversal, { readonly _tag: "med.opened" }>
       ) {
         const all = yield* store.lockOfCharge(locked.charge.id)
-        const arrived = arrivedBefore(all, med)
-        if (arrived !== undefined) {
-          yield* store.put({ ...arrived, externalId: med.externalId ?? null }, undefined)
+        const returned =
+          med.isLost === true ? yield* returnBefore(locked, { ...med, openedAtMs: med.atMs ?? 0 }) : undefined
+        if (returned !== undefined) {
+          const { amount } = returned
+          const arrived = arrivedWith(amount, all)
+          const made = { ...med, amount, arrivedResolved: true }
+          const lost = arrived ?? newDispute(contestedCharge(locked.charge), ids.next(), made)
+          yield* nameReturn(locked, returned, lost.id, contestedByOthers(all, undefined))
+          const named = { ...lost, externalId: med.externalId ?? null }
+          yield* store.put(named, arrived === undefined ? disputeEntry(named, ["lost"], ids) : undefined)
           return { isApplied: true, unmatched: 0 }
         }
         const opening = decideOpening(locked, all, med, ids)
@@ -135,6 +169,11 @@ export class Disputes extends Context.Service<
         dispute: StoredDispute,
         all: ReadonlyArray<StoredDispute>
       ) {
+        const before = yield* returnBefore(locked, dispute)
+        if (before !== undefined) {
+          yield* nameReturn(locked, before, dispute.id, contestedByOthers(all, dispute.id))
+          return yield* moveDispute(dispute, "lost")
+        }
         const loss = decideLoss(locked, dispute, all)
         if (loss === undefined) return false
         const { amount, isEmpty, pending, step } = loss
@@ -142,7 +181,7 @@ export class Disputes extends Context.Service<
         const made = { amount, pending, isMed: true, disputeId: dispute.id, providerId: null }
         if (amount > 0) yield* refundStore.put(providerRefund(locked.charge, ids.next(), made))
         yield* moveDispute(dispute, "lost")
-        if (isEmpty) yield* disputed.loseOpen(locked.charge.id, "all")
+        if (isEmpty) yield* disputed.loseOpen(locked.charge.id)
         return true
       })
 

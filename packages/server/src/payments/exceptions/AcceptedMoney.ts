@@ -75,7 +75,13 @@ export class AcceptedMoney extends Context.Service<
           store.put(
             { ...exception, ...changes },
             movements.flatMap((ends) =>
-              transfer(ids, { ...ends, accountId: exception.accountId, resourceId: exception.id, reason })
+              transfer(ids, {
+                ...ends,
+                accountId: exception.accountId,
+                resourceId: exception.id,
+                connectionId: exception.connectionId,
+                reason
+              })
             )
           )
       })

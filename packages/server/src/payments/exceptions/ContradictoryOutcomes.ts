@@ -239,12 +239,20 @@ const ofConnection = (ids: Ids["Service"], exception: StoredException, cents: nu
 /** Cents that come into `available` of the exception's account, or, below zero, leave it. */
 const ofAccount = (
   ids: Ids["Service"],
-  { accountId, id: resourceId }: StoredException,
+  { accountId, connectionId, id: resourceId }: StoredException,
   cents: number,
   reason: string
 ): ReadonlyArray<Transfer> => {
   const [debit, credit] = cents < 0 ? (["available", "acquirer"] as const) : (["acquirer", "available"] as const)
   return accountId === null
     ? []
-    : transfer(ids, { accountId, debit, credit, amount: Math.abs(cents), resourceId, reason })
+    : transfer(ids, {
+        accountId,
+        debit,
+        credit,
+        amount: Math.abs(cents),
+        resourceId,
+        connectionId: reason === "exception.accepted" ? undefined : connectionId,
+        reason
+      })
 }

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { Ids } from "../../base/Ids.ts"
 import { AcquirerNotification, type Reversal } from "../../providers/AcquirerNotification.ts"
 import { connectionOf } from "./Exceptions.ts"
 
@@ -19,6 +20,11 @@ import { connectionOf } from "./Exceptions.ts"
 export interface ReceivedReversal {
   readonly id: string
   readonly reversal: Reversal
+}
+
+/** `isTaken`: a return whose cents exceptions gave; its MED alone is to be named. */
+export interface EarlyReversal extends ReceivedReversal {
+  readonly isTaken: boolean
 }
 
 /**
@@ -37,27 +43,37 @@ export class EarlyReversals extends Context.Service<
   {
     /** Keeps one until the payment of its Pix, whose settlement is awaited, or is an exception. */
     readonly keepForPix: (received: ReceivedReversal, endToEndId: string) => Effect.Effect<void, SqlError>
+    /** Notes a MED's return of these cents, which exceptions of its Pix gave, until an account accepts what is left of them. */
+    readonly noteTaken: (reversal: Reversal, endToEndId: string, amount: number) => Effect.Effect<void, SqlError>
     /** Keeps one until the payment of its charge. */
     readonly keepForCharge: (received: ReceivedReversal, chargeId: string) => Effect.Effect<void, SqlError>
-    /** Takes those that a payment ends the wait of, in the order of their arrival. A MED waits for one that an account has. */
-    readonly take: (payment: ArrivedPayment) => Effect.Effect<ReadonlyArray<ReceivedReversal>, SqlError>
+    /**
+     * Takes those that a payment ends the wait of, in the order of their arrival. A MED, and what was taken before, waits for one
+     * that an account has.
+     */
+    readonly take: (payment: ArrivedPayment) => Effect.Effect<ReadonlyArray<EarlyReversal>, SqlError>
   }
 >()("@pix-payments/server/EarlyReversals") {
   static readonly layer = Layer.effect(
     EarlyReversals,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const ids = yield* Ids
 
       const keep = (
         { id, reversal }: ReceivedReversal,
-        key: { readonly endToEndId: string } | { readonly chargeId: string }
+        key: { readonly endToEndId: string } | { readonly chargeId: string },
+        isTaken = false
       ) =>
-        sql`INSERT INTO early_reversals (id, connection_id, end_to_end_id, charge_id, notification)
+        sql`INSERT INTO early_reversals (id, connection_id, end_to_end_id, charge_id, is_taken, notification)
           VALUES (${id}::uuid, ${connectionOf(reversal)}::uuid, ${"endToEndId" in key ? key.endToEndId : null}::text,
-            ${"chargeId" in key ? key.chargeId : null}::uuid, ${JSON.stringify(reversal)}::json)`
+            ${"chargeId" in key ? key.chargeId : null}::uuid, ${isTaken}, ${JSON.stringify(reversal)}::json)`
 
       return EarlyReversals.of({
         keepForPix: (received, endToEndId) => Effect.asVoid(keep(received, { endToEndId })),
+
+        noteTaken: (reversal, endToEndId, amount) =>
+          Effect.asVoid(keep({ id: ids.next().id, reversal: { ...reversal, amount } }, { endToEndId }, true)),
 
         keepForCharge: Effect.fnUntraced(function* (received, chargeId) {
           yield* keep(received, { chargeId })
@@ -65,27 +81,33 @@ export class EarlyReversals extends Context.Service<
         }),
 
         take: Effect.fnUntraced(function* ({ chargeId, connectionId, endToEndId, isAccepted }) {
-          const rows = yield* sql<{ id: string; notification: unknown }>`
+          const rows = yield* sql<Row>`
             DELETE FROM early_reversals
             WHERE end_to_end_id = ${endToEndId ?? null}::text AND connection_id = ${connectionId}::uuid
-              AND (${isAccepted}::boolean OR notification ->> '_tag' <> 'med.opened')
-            RETURNING id, notification`
+              AND (${isAccepted}::boolean OR NOT (is_taken OR notification ->> '_tag' = 'med.opened'))
+            RETURNING id, is_taken, notification`
           const ofCharge =
             chargeId !== undefined
-              ? yield* sql<{ id: string; notification: unknown }>`
-                DELETE FROM early_reversals WHERE charge_id = ${chargeId}::uuid RETURNING id, notification`
+              ? yield* sql<Row>`
+                DELETE FROM early_reversals WHERE charge_id = ${chargeId}::uuid RETURNING id, is_taken, notification`
               : []
           if (ofCharge.length > 0) {
             yield* sql`UPDATE charges SET has_early_reversals = false WHERE id = ${chargeId ?? null}::uuid`
           }
           const ordered = [...rows, ...ofCharge].toSorted((a, b) => (a.id < b.id ? -1 : 1))
-          return yield* Effect.forEach(ordered, ({ id, notification }) =>
-            Effect.map(decodeReversal(notification), (reversal) => ({ id, reversal }))
+          return yield* Effect.forEach(ordered, ({ id, is_taken: isTaken, notification }) =>
+            Effect.map(decodeReversal(notification), (reversal) => ({ id, reversal, isTaken }))
           )
         })
       })
     })
   )
+}
+
+interface Row {
+  readonly id: string
+  readonly is_taken: boolean
+  readonly notification: unknown
 }
 
 const decodeReversal = (stored: unknown): Effect.Effect<Reversal> =>

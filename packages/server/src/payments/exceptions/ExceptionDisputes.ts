@@ -11,8 +11,16 @@
  * Rules: BAL-14, DSP-12.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { blockedBeyond, contestedBy, inAccount, leftOf, splitLoss, splitReturn } from "@pix-payments/domain/ChargeMoney"
-import { disputeTransition, medOfReturn } from "@pix-payments/domain/Dispute"
+import {
+  blockedAgain,
+  blockedBeyond,
+  contestedBy,
+  inAccount,
+  leftOf,
+  splitLoss,
+  splitReturn
+} from "@pix-payments/domain/ChargeMoney"
+import { disputeTransition, medOfReturn, returnOfLoss } from "@pix-payments/domain/Dispute"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -22,7 +30,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { Reversal } from "../../providers/AcquirerNotification.ts"
-import { arrivedBefore, contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
+import { contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
 import { type Contested, newDispute } from "../disputes/DisputeResource.ts"
 import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
 import { type Accepted, AcceptedMoney, given } from "./AcceptedMoney.ts"
@@ -42,6 +50,8 @@ export class ExceptionDisputes extends Context.Service<
       reversal: Returned,
       amount: number | undefined
     ) => Effect.Effect<number, SqlError>
+    /** Notes a MED's return that was taken before the money was accepted. */
+    readonly note: (accepted: Accepted, reversal: Returned, amount: number) => Effect.Effect<void, SqlError>
     /** Applies the outcome of an exception's dispute. False where its state does not allow it. */
     readonly resolve: (
       dispute: StoredDispute & { readonly exceptionId: string },
@@ -87,15 +97,30 @@ export class ExceptionDisputes extends Context.Service<
         return Math.max(0, amount - lost.returned - more)
       })
 
-      const takeMed = Effect.fnUntraced(function* (
-        accepted: Accepted,
-        { atMs, externalId = ids.next().id }: Returned,
-        wanted: number | undefined
-      ) {
+      /** A MED that arrived with its return, of which nothing else is known yet. */
+      const putArrived = (accepted: Accepted, amount: number, { atMs, externalId = ids.next().id }: Returned) => {
+        const made = { amount, reason: "returned without prior notice", atMs, arrivedResolved: true }
+        const back = { returned: amount, returnId: externalId }
+        return disputes.put({ ...newDispute(contestedException(accepted), ids.next(), made), ...back }, undefined)
+      }
+
+      /** A MED that is lost and whose return came before: what others contest is blocked, and nothing else moves. */
+      const blockAgain = (accepted: Accepted, others: number) => {
+        const { blocked, released } = blockedAgain(others, accepted.funds)
+        return money.move(accepted.exception, "exception.charged_back", [
+          { debit: "available", credit: "blocked", amount: blocked.available },
+          { debit: "blocked", credit: "available", amount: released }
+        ])
+      }
+
+      const takeMed = Effect.fnUntraced(function* (accepted: Accepted, reversal: Returned, wanted: number | undefined) {
+        const { externalId = ids.next().id } = reversal
         const { exception, funds } = accepted
         const all = yield* disputes.lockOfException(exception.id)
-        const unreported = all.toReversed().filter(({ returnId, status }) => status === "lost" && returnId === null)
-        const { lost, open: ended } = medOfReturn(
+        const unreported = all
+          .toReversed()
+          .filter(({ arrivedResolved, returnId, status }) => status === "lost" && returnId === null && !arrivedResolved)
+        const { lost, open: probable } = medOfReturn(
           wanted,
           unreported.map((dispute) => ({ amount: dispute.returned, dispute })),
           all.filter(isOpen).toReversed()
@@ -104,21 +129,16 @@ export class ExceptionDisputes extends Context.Service<
           const { amount, dispute } = lost
           return yield* match(accepted, dispute, wanted ?? amount, externalId, contestedByOthers(all, dispute.id))
         }
-        const asked = wanted ?? ended?.amount ?? leftOf(funds)
+        const asked = wanted ?? probable?.amount ?? leftOf(funds)
         const amount = Math.min(asked, inAccount(funds) + funds.blocked)
         const missing = wanted === undefined ? 0 : asked - amount
         if (amount <= 0) return missing
-        const parts = splitLoss(amount, funds, contestedByOthers(all, ended?.id))
-        yield* money.move(exception, "exception.charged_back", [
-          ...given(parts),
-          { debit: "blocked", credit: "available", amount: ended === undefined ? 0 : parts.released }
-        ])
-        const back = { returned: amount, returnId: externalId }
-        if (ended !== undefined) yield* decide(ended, "lost", back)
-        else {
-          const made = { amount, reason: "returned without prior notice", atMs, arrivedResolved: true }
-          yield* disputes.put({ ...newDispute(contestedException(accepted), ids.next(), made), ...back }, undefined)
-        }
+        const parts = splitLoss(amount, funds, contestedByOthers(all, probable?.id))
+        yield* money.move(exception, "exception.charged_back", given(parts))
+        // Where nothing is left, the MED ends with it. Otherwise the provider decides which one is lost.
+        if (probable !== undefined && amount === leftOf(funds))
+          yield* decide(probable, "lost", { returned: amount, returnId: externalId })
+        else yield* putArrived(accepted, amount, { ...reversal, externalId })
         return missing
       })
 
@@ -139,12 +159,16 @@ export class ExceptionDisputes extends Context.Service<
         open: Effect.fnUntraced(function* (accepted, med) {
           const { exception, funds } = accepted
           const all = yield* disputes.lockOfException(exception.id)
-          const arrived = arrivedBefore(all, med)
+          const others = contestedByOthers(all, undefined)
+          const arrived =
+            med.isLost === true
+              ? returnOfLoss({ amount: med.amount, openedAtMs: med.atMs ?? 0 }, withReturn(all))
+              : undefined
           if (arrived !== undefined) {
+            yield* blockAgain(accepted, others)
             yield* disputes.put({ ...arrived, externalId: med.externalId ?? null }, undefined)
             return true
           }
-          const others = contestedByOthers(all, undefined)
           const amount = contestedBy(med.amount, funds, others)
           if (amount === 0) return false
           const blocked = Math.min(amount, inAccount(funds))
@@ -155,6 +179,8 @@ export class ExceptionDisputes extends Context.Service<
           yield* disputes.put(newDispute(contestedException(accepted), ids.next(), made), undefined)
           return true
         }),
+
+        note: (accepted, reversal, amount) => putArrived(accepted, amount, reversal),
 
         takeReturn: (accepted, reversal, amount) =>
           reversal._tag === "charge.returned" ? takeMed(accepted, reversal, amount) : takeOther(accepted, amount),
@@ -176,6 +202,14 @@ export class ExceptionDisputes extends Context.Service<
             yield* decide(dispute, "won")
             return true
           }
+          const arrived = returnOfLoss(dispute, withReturn(all))
+          if (arrived !== undefined) {
+            const { returnId, returned } = arrived
+            yield* blockAgain(accepted, others)
+            yield* decide(dispute, "lost", { returned, returnId })
+            yield* disputes.put({ ...arrived, returned: 0, returnId: null }, undefined)
+            return true
+          }
           const returned = Math.min(dispute.amount, inAccount(funds) + funds.blocked)
           const parts = splitLoss(returned, funds, others)
           yield* money.move(accepted.exception, "exception.charged_back", [
@@ -189,6 +223,12 @@ export class ExceptionDisputes extends Context.Service<
     })
   )
 }
+
+/** MEDs that arrived with their return, and that no MED is known for: opened, here, when the money went back. */
+const withReturn = (disputes: ReadonlyArray<StoredDispute>) =>
+  disputes
+    .filter(({ arrivedResolved, externalId, returnId }) => arrivedResolved && externalId === null && returnId !== null)
+    .map((dispute) => ({ ...dispute, atMs: dispute.openedAtMs }))
 
 const contestedException = ({ exception }: Accepted): Contested => ({
   chargeId: null,

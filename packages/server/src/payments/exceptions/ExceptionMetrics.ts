@@ -11,7 +11,8 @@ export const loop = Layer.effectDiscard(
     const store = yield* ExceptionStore
     const metrics = yield* Metrics
     const round = Effect.map(store.totals, ({ open, unallocated }) => {
-      metrics.exceptions(new Map(exceptionKinds.map((kind) => [kind, open.get(kind) ?? 0])), unallocated)
+      for (const kind of exceptionKinds) metrics.gauges({ acquirer_exceptions_open: open.get(kind) ?? 0 }, { kind })
+      metrics.gauges({ acquirer_unallocated_cents: unallocated })
       return 0
     })
     yield* Effect.forkScoped(BackgroundLoop.run("metrics of exceptions", round, Effect.sleep("5 seconds")))

@@ -65,8 +65,9 @@ export class ExceptionRefunds extends Context.Service<
         const amount = requested ?? inAccount(accepted.funds)
         if (amount <= 0 || amount > inAccount(accepted.funds)) return yield* refused
         const parts = splitAccount(amount, accepted.funds)
-        if (!isCovered(parts, yield* availableOf(sql, accepted.exception.accountId))) {
-          return yield* new InsufficientBalanceError()
+        const available = yield* availableOf(sql, accepted.exception.accountId)
+        if (!isCovered(parts, available)) {
+          return yield* new InsufficientBalanceError({ needed: parts.available, available })
         }
         const ordered = yield* returns.orderRefund(accepted.exception, amount)
         const movement = { debit: "available", credit: "returns_in_transit", amount } as const

@@ -213,6 +213,8 @@ export const movement = (
     credit: direction === "in" ? "unallocated" : "acquirer",
     amount,
     resourceId: id,
+    // Acceptance moves it from the connection's books to an account's: nothing moves at the bank.
+    connectionId: reason === "exception.accepted" ? undefined : connectionId,
     reason
   })
 

@@ -29,7 +29,7 @@ import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
-import { type ArrivedPayment, EarlyReversals, type ReceivedReversal } from "./EarlyReversals.ts"
+import { type ArrivedPayment, EarlyReversals, type EarlyReversal, type ReceivedReversal } from "./EarlyReversals.ts"
 import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
 import { ExceptionDisputes } from "./ExceptionDisputes.ts"
 import { ExceptionReturns } from "./ExceptionReturns.ts"
@@ -129,6 +129,9 @@ export class Reversals extends Context.Service<
         for (const [at, exception] of paid.entries()) {
           if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
         }
+        const given = amount - beyond
+        if (given > 0 && reversal._tag === "charge.returned" && reversal.endToEndId !== undefined)
+          yield* early.noteTaken(reversal, reversal.endToEndId, given)
         let unmatched = beyond
         for (const each of yield* acceptedOf(paid)) {
           if (unmatched === 0) break
@@ -225,9 +228,18 @@ export class Reversals extends Context.Service<
         }
       })
 
+      /** The return of a MED, in the account that accepted what it has left. */
+      const noteTaken = Effect.fnUntraced(function* (reversal: Reversal) {
+        const { amount = 0, endToEndId = "" } = reversal
+        const [first] = yield* acceptedOf(yield* store.lockPayments(connectionOf(reversal), endToEndId))
+        if (first !== undefined && reversal._tag !== "med.opened")
+          yield* exceptionDisputes.note(first, reversal, amount)
+      })
+
       /** Applies one that waited, and resolves its exception. A MED that changes nothing stays an exception. */
       const applyEarly = Effect.fnUntraced(
-        function* (received: ReceivedReversal) {
+        function* (received: EarlyReversal) {
+          if (received.isTaken) return yield* noteTaken(received.reversal)
           const shown = yield* store.lock(received.id)
           const isReturn = kindOf(received.reversal) === "return"
           if (isReturn && shown !== undefined) yield* exceptions.match(shown)

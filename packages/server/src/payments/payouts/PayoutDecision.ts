@@ -6,6 +6,7 @@
  * - A report that the transition table does not allow in the present state decides nothing.
  * - Amount and fee return to `available` with `failed` and `canceled`, and leave transit with `completed`.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { type PayoutReport, payoutTransition } from "@pix-payments/domain/Payout"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import type { OutboxEntry } from "../../events/Outbox.ts"
@@ -61,6 +62,8 @@ export const decideChange = (
         credit,
         amount: cents(moved),
         resourceId: moved.id,
+        connectionId: moved.connectionId ?? SIMULATOR_CONNECTION,
+        fee: credit === "acquirer" ? 0 : moved.fee,
         reason: `payout.${report}`
       })
     )

@@ -14,13 +14,21 @@ import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Row } from "../../database/statements/Column.ts"
-import { type Page, readPage } from "../../database/statements/Paging.ts"
+import {
+  type Page,
+  readPage,
+  readSum,
+  readWalked,
+  type Sum,
+  type WalkedPage
+} from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import type { AuthorityOf } from "../../operators/approvals/Authority.ts"
 import type { PayoutChange } from "./PayoutDecision.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
+import { payoutWalk, type PayoutWalkFilters } from "./PayoutWalks.ts"
 import {
   changePayouts,
   findPayouts,
@@ -43,12 +51,14 @@ export class PayoutStore extends Context.Service<
     readonly find: (id: string) => Effect.Effect<StoredPayout | undefined, Unavailable>
     /** A page of the payouts of the caller's account. */
     readonly listFor: ReadPage<StoredPayout, PayoutFilters>
-    /** Newest first, at most `page.limit + 1`. `accountId` undefined: of every account. */
-    readonly list: (
+    /** Newest first. `accountId` undefined: of every account. */
+    readonly listAll: (
       accountId: string | undefined,
-      filters: PayoutFilters,
+      filters: PayoutWalkFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<StoredPayout>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sumAll: (accountId: string | undefined, filters: PayoutWalkFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/PayoutStore") {
   static readonly layer = Layer.effect(
@@ -84,7 +94,7 @@ export class PayoutStore extends Context.Service<
           })
       })
 
-      const list: PayoutStore["Service"]["list"] = (accountId, filters, page) =>
+      const list = (accountId: string, filters: PayoutFilters, page: Page) =>
         readPage<Row>(payoutList(payoutColumns, accountId, filters), page).pipe(
           Effect.map((rows) => rows.map(payoutTable.decode)),
           Effect.provideService(SqlClient, sql),
@@ -106,7 +116,18 @@ export class PayoutStore extends Context.Service<
           ),
         find: (id) => find(id.toLowerCase()),
         listFor: yield* makeReadPage(sql, payoutPages, list),
-        list
+        listAll: (accountId, filters, page) =>
+          readWalked<Row>(payoutWalk(payoutTable.columns("payouts"), accountId, filters), page).pipe(
+            Effect.map((found) => ({ ...found, rows: found.rows.map(payoutTable.decode) })),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        sumAll: (accountId, filters) =>
+          readSum(payoutWalk("payouts.id", accountId, filters), "amount").pipe(
+            Effect.catchTag("UnknownCursor", Effect.die),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          )
       })
     })
   )

@@ -13,12 +13,13 @@ import { Accounts } from "../../accounts/Accounts.ts"
 import type { ReadPage } from "../../accounts/AccountPages.ts"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
-import type { Page } from "../../database/statements/Paging.ts"
+import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { ApprovalRequired, Authority } from "../../operators/approvals/Authority.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import { decideChange, type PayoutFacts } from "./PayoutDecision.ts"
 import type { PayoutFilters } from "./PayoutLists.ts"
+import type { PayoutWalkFilters } from "./PayoutWalks.ts"
 import { PayoutStore } from "./PayoutStore.ts"
 import type { StoredPayout } from "./PayoutTable.ts"
 
@@ -31,11 +32,13 @@ export class Payouts extends Context.Service<
     /** The payouts of the caller's account. */
     readonly listFor: ReadPage<StoredPayout, PayoutFilters>
     /** The payouts of an account, or of all. */
-    readonly list: (
+    readonly listAll: (
       accountId: string | undefined,
-      filters: PayoutFilters,
+      filters: PayoutWalkFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<StoredPayout>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sumAll: (accountId: string | undefined, filters: PayoutWalkFilters) => Effect.Effect<Sum, Unavailable>
     /** Cancels a pending payout; of two concurrent decisions one wins. */
     readonly cancel: (id: string) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
     /** Approves a pending payout, by the `Authority` around it where the amount is above the account's limit. */
@@ -96,7 +99,8 @@ export class Payouts extends Context.Service<
           ),
 
         find,
-        list: store.list,
+        listAll: store.listAll,
+        sumAll: store.sumAll,
         listFor: store.listFor,
 
         cancel: Effect.fn("Payouts.cancel")(function* (id) {

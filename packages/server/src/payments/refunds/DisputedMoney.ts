@@ -8,7 +8,7 @@ import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import type { DisputeClaims, LostDisputes } from "./RefundDecision.ts"
+import type { DisputeClaims } from "./RefundDecision.ts"
 import type { StoredRefund } from "./RefundStore.ts"
 
 export class DisputedMoney extends Context.Service<
@@ -18,8 +18,8 @@ export class DisputedMoney extends Context.Service<
       locked: LockedCharge,
       refunds: ReadonlyArray<StoredRefund>
     ) => Effect.Effect<DisputeClaims, SqlError>
-    /** Ends open disputes of a charge as lost. */
-    readonly loseOpen: (chargeId: string, which: LostDisputes) => Effect.Effect<void, SqlError>
+    /** Ends the open disputes of a charge as lost. */
+    readonly loseOpen: (chargeId: string) => Effect.Effect<void, SqlError>
     /** Stores a dispute that is lost from the first: its return is the first news of it. */
     readonly addLost: (charge: StoredCharge, amount: number) => Effect.Effect<void, SqlError>
   }

@@ -43,9 +43,6 @@ export interface DisputeClaims {
   }>
 }
 
-/** Open disputes that end as lost. */
-export type LostDisputes = "all" | { readonly disputeId: string }
-
 /** A charge, its refunds and what disputes claim of it, read under the charge's lock. */
 export interface RefundFacts {
   readonly locked: LockedCharge
@@ -81,15 +78,16 @@ export interface RefundChange extends Reversed {
   readonly refunds: ReadonlyArray<StoredRefund>
   /** How the charge's open order ends; undefined where it stays open. */
   readonly orderEnd: "done" | "refused" | undefined
-  /** The charge's money is gone, or a MED over; undefined where every open dispute stays open. */
-  readonly loses: LostDisputes | undefined
+  /** Nothing is left of the charge: every open dispute is lost. */
+  readonly isEmpty: boolean
   /** Cents of a MED of which the return is the first news (DSP-5). */
   readonly arrivedLost: number
 }
 
 export type OrderDecision =
   | { readonly _tag: "Ordered"; readonly amount: number; readonly pending: number; readonly step: ChargeStep }
-  | { readonly _tag: "InvalidState" | "InsufficientBalance" }
+  | { readonly _tag: "InvalidState" }
+  | { readonly _tag: "InsufficientBalance"; readonly needed: number }
 
 /** An operator's refund of `requested` cents, or of all that the account has. `availableCents`: the account's balance. */
 export const decideOrder = (
@@ -103,7 +101,7 @@ export const decideOrder = (
   const amount = requested ?? inAccount(funds)
   if (amount <= 0 || amount > inAccount(funds)) return { _tag: "InvalidState" }
   const parts = splitAccount(amount, funds)
-  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance" }
+  if (!isCovered(parts, availableCents)) return { _tag: "InsufficientBalance", needed: parts.available }
   const movements = [
     { debit: "pending", credit: "returns_in_transit", amount: parts.pending },
     { debit: "available", credit: "returns_in_transit", amount: parts.available }
@@ -156,6 +154,14 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
     refunds: [...first.refunds, ...then.refunds]
   }
 }
+
+/** The returns of MEDs that no MED is known for yet. */
+export const unnamedReturns = (
+  refunds: ReadonlyArray<StoredRefund>
+): ReadonlyArray<StoredRefund & { readonly atMs: number }> =>
+  refunds
+    .filter(({ disputeId, nature, providerId }) => nature === "dispute" && providerId !== null && disputeId === null)
+    .map((refund) => ({ ...refund, atMs: refund.completedAtMs ?? refund.createdAtMs }))
 
 /** The returns of lost MEDs that the provider has not reported yet. */
 const unreportedReturns = (refunds: ReadonlyArray<StoredRefund>): ReadonlyArray<StoredRefund> =>
@@ -235,6 +241,7 @@ const completed = (
   const step: ChargeStep = {
     report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
     reason: "charge.refunded",
+    sourceId: order.id,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
   }
   return {
@@ -249,7 +256,7 @@ const completed = (
       }
     ],
     orderEnd: "done",
-    loses: isEmpty ? "all" : undefined
+    isEmpty
   }
 }
 
@@ -274,6 +281,7 @@ const failed = (
   const pending = Math.min(order.pending, rest)
   const given: ChargeStep = {
     reason: "charge.refund_failed",
+    sourceId: order.id,
     movements: [
       { debit: "returns_in_transit", credit: "blocked", amount: blocked },
       { debit: "returns_in_transit", credit: "pending", amount: pending },
@@ -283,6 +291,7 @@ const failed = (
   if (lost === 0) return { ...applied(locked, [given]), refunds: [ended], orderEnd: "refused" }
   const taken: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: losses[0]?.disputeId,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
   }
   // One MED is one return, which the provider may report later.
@@ -308,6 +317,7 @@ const matched = (
   const less = Math.max(0, taken.amount - amount)
   const step: ChargeStep = {
     reason: "charge.charged_back",
+    sourceId: taken.id,
     movements: [
       ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
       { debit: "acquirer", credit: "available", amount: less }
@@ -319,7 +329,7 @@ const matched = (
     isApplied: more + less > 0,
     unmatched: Math.max(0, amount - taken.amount - more),
     refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }],
-    loses: leftOf(change.after.funds) === 0 ? "all" : undefined
+    isEmpty: leftOf(change.after.funds) === 0
   }
 }
 
@@ -328,36 +338,36 @@ const returned = (
   locked: LockedCharge,
   { amount, as, atMs, externalId, isMed }: ReportedReturn,
   { open }: DisputeClaims,
-  /** The open MED that it ends. */
-  ended: DisputeClaims["open"][number] | undefined,
+  /** The open MED that it is probably of, which the provider has to decide yet: it takes what is blocked for it. */
+  probable: DisputeClaims["open"][number] | undefined,
   ids: Ids["Service"]
 ): RefundChange => {
   const { charge, funds } = locked
   const wanted = amount ?? leftOf(funds)
   const given = Math.min(wanted, inAccount(funds) + funds.blocked)
   if (given <= 0) return { ...nothing(locked), unmatched: amount ?? 0 }
-  const others = open.filter(({ id }) => id !== ended?.id)
-  const parts = isMed ? splitLoss(given, funds, sumOf(others)) : { ...splitReturn(given, funds), released: 0 }
+  const others = open.filter(({ id }) => id !== probable?.id)
+  const parts = isMed ? splitLoss(given, funds, sumOf(others)) : splitReturn(given, funds)
   const isEmpty = leftOf(funds) === given
-  const isFinal = isEmpty || ended !== undefined || (isMed && as === "charged_back")
+  const isFinal = isEmpty || probable !== undefined || (isMed && as === "charged_back")
+  // Where nothing is left, every MED ends with it.
+  const disputeId = isEmpty ? probable?.id : undefined
+  const made = { amount: given, pending: parts.pending, isMed, disputeId, providerId: externalId, atMs }
+  const refund = providerRefund(charge, ids.next(), made)
   const step: ChargeStep = {
     // BAL-10: `refunded` once nothing is left.
     report: isFinal ? allowedReport(charge, isEmpty ? as : "charged_back") : undefined,
     reason: `charge.${as}`,
-    movements: [
-      ...movementsFrom(parts, "acquirer"),
-      // The MED is over: it contests nothing any more.
-      { debit: "blocked", credit: "available", amount: ended === undefined ? 0 : parts.released }
-    ]
+    sourceId: refund.id,
+    movements: movementsFrom(parts, "acquirer")
   }
-  const made = { amount: given, pending: parts.pending, isMed, disputeId: ended?.id, providerId: externalId, atMs }
   return {
     ...applied(locked, [step]),
     unmatched: amount === undefined ? 0 : wanted - given,
-    refunds: [providerRefund(charge, ids.next(), made)],
-    loses: isEmpty ? "all" : ended && { disputeId: ended.id },
+    refunds: [refund],
+    isEmpty,
     // Disputes are of Pix only: other returns emit the charge's event alone.
-    arrivedLost: isMed && ended === undefined && charge.method === "pix" ? given : 0
+    arrivedLost: isMed && probable === undefined && charge.method === "pix" ? given : 0
   }
 }
 
@@ -373,7 +383,7 @@ const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): Refund
   steps,
   refunds: [],
   orderEnd: undefined,
-  loses: undefined,
+  isEmpty: false,
   arrivedLost: 0
 })
 

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - a refund is written in the commit that moves its money;
- * - the completed refunds of a charge sum up to what the ledger has returned of it since refunds are rows.
+ * - the completed refunds of a charge sum up to its `refunded_amount`.
  */
 import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import type { Cents } from "@pix-payments/domain/Cents"
@@ -31,8 +31,18 @@ import {
   text,
   uuid
 } from "../../database/statements/Column.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
-import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import {
+  type CreatedBetween,
+  idsBetween,
+  type List,
+  type Page,
+  readSum,
+  readWalked,
+  type Sum,
+  type Walkable,
+  type WalkedPage
+} from "../../database/statements/Paging.ts"
+import { between, equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -61,6 +71,13 @@ const refundTable = table({
 
 export interface StoredRefund extends Stored<typeof refundTable> {}
 
+export interface RefundFilters extends CreatedBetween {
+  readonly chargeId?: string | undefined
+  readonly status?: RefundStatus | undefined
+  readonly amountMin?: number | undefined
+  readonly amountMax?: number | undefined
+}
+
 /** What is shown of a refund beside its row: what the provider says, where it contradicts the books. */
 const shownColumns = { providerOutcome: nullable(text<ProviderOutcome>()) }
 const decodeShown = decoderOf(shownColumns)
@@ -68,12 +85,6 @@ const decodeShown = decoderOf(shownColumns)
 export interface ShownRefund extends StoredRefund, RowOf<typeof shownColumns> {}
 
 const shown = (row: Row): ShownRefund => ({ ...refundTable.decode(row), ...decodeShown(row) })
-
-/** The refunds of a charge, oldest first, and the cents that went back to its payer. */
-export interface ChargeRefunds {
-  readonly refunds: ReadonlyArray<ShownRefund>
-  readonly refundedAmount: number
-}
 
 export class RefundStore extends Context.Service<
   RefundStore,
@@ -83,14 +94,16 @@ export class RefundStore extends Context.Service<
     /** The refunds of a charge, oldest first, in a transaction that has locked it. */
     readonly ofLocked: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
     readonly get: (id: string) => Effect.Effect<ShownRefund, NotFoundError | Unavailable>
-    /** By charge; a charge without refunds has none. */
+    /** By charge, oldest first; a charge without refunds has no entry. */
     readonly ofCharges: (
       chargeIds: ReadonlyArray<string>
-    ) => Effect.Effect<ReadonlyMap<string, ChargeRefunds>, Unavailable>
+    ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ShownRefund>>, Unavailable>
     readonly list: (
-      filters: { readonly chargeId?: string | undefined; readonly status?: RefundStatus | undefined },
+      filters: RefundFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<ShownRefund>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<ShownRefund>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sum: (filters: RefundFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/RefundStore") {
   static readonly layer = Layer.effect(
@@ -108,26 +121,17 @@ export class RefundStore extends Context.Service<
           Effect.flatMap(orUnavailable(sql.unsafe<Row>(...findOne({ id }))), ([row]) =>
             row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(shown(row))
           ),
-        ofCharges: Effect.fnUntraced(function* (chargeIds) {
-          const [refunds, returned] = yield* Effect.all(
-            [
-              of(chargeIds),
-              sql.unsafe<{ readonly charge_id: string; readonly amount: bigint }>(...sumReturned({ chargeIds }))
-            ],
-            { concurrency: 2 }
-          )
-          const byCharge = Map.groupBy(refunds, ({ chargeId }) => chargeId)
-          const amounts = new Map(returned.map(({ amount, charge_id }) => [charge_id, Number(amount)]))
-          return new Map(
-            chargeIds.map((id) => [id, { refunds: byCharge.get(id) ?? [], refundedAmount: amounts.get(id) ?? 0 }])
-          )
-        }, orUnavailable),
+        ofCharges: (chargeIds) =>
+          orUnavailable(Effect.map(of(chargeIds), (refunds) => Map.groupBy(refunds, ({ chargeId }) => chargeId))),
         list: (filters, page) =>
-          readPage<Row>(
-            { table: "refunds", columns: shownList, account: "account_id", ...indexPaths(filters) },
-            page
-          ).pipe(
-            Effect.map((found) => found.map(shown)),
+          readWalked<Row>(refundList(shownList, filters), page).pipe(
+            Effect.map((found) => ({ ...found, rows: found.rows.map(shown) })),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        sum: (filters) =>
+          readSum(refundList("refunds.id", filters), "amount").pipe(
+            Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable
           )
@@ -159,8 +163,35 @@ export const toRefund = (refund: ShownRefund): Refund => ({
 const columns = refundTable.columns()
 const shownList = `${refundTable.columns("refunds")}, ${contradictionOf("refunds.id")} AS provider_outcome`
 
+/** The list of refunds; a filter by amount is checked on the rows of a walk. */
+const refundList = (columns: string, filters: RefundFilters): Walkable => {
+  const { amountMax, amountMin, chargeId, status } = filters
+  const statuses = status === undefined ? oneOf("status", refundStatuses) : is("status", "text", status)
+  return {
+    table: "refunds",
+    columns,
+    account: "account_id",
+    ...indexPaths(filters),
+    ...idsBetween(filters),
+    isServed: amountMin === undefined && amountMax === undefined,
+    walk: {
+      paths:
+        chargeId !== undefined
+          ? [{ columns: [is("charge_id", "uuid", chargeId)] }]
+          : status === undefined
+            ? undefined
+            : [{ columns: [statuses] }],
+      conditions: [
+        ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)]),
+        ...between("amount", "bigint", [amountMin, amountMax], true)
+      ]
+    },
+    walkOf: chargeId === undefined ? (ids) => [{ columns: [oneOfIds("account_id", ids), statuses] }] : undefined
+  }
+}
+
 /** A charge has few refunds, so that a further filter on them needs no index. */
-const indexPaths = (filters: Parameters<RefundStore["Service"]["list"]>[0]): Partial<List> => {
+const indexPaths = (filters: RefundFilters): Partial<List> => {
   const { chargeId, status } = filters
   if (chargeId !== undefined) {
     return {
@@ -180,7 +211,7 @@ const putOne = statement(
   (p) => `
   INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
   ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
-    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+    provider_id = excluded.provider_id, dispute_id = excluded.dispute_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList} FROM refunds WHERE id = ${id}`)
@@ -188,15 +219,4 @@ const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${shownList
 const findOfCharges = statement(
   { chargeIds: uuids },
   ({ chargeIds }) => `SELECT ${shownList} FROM refunds WHERE charge_id = ANY (${chargeIds}) ORDER BY id`
-)
-
-// The ledger has the returns of earlier releases as well. What a charge's payer paid is the debit of its payment.
-const sumReturned = statement(
-  { chargeIds: uuids },
-  ({ chargeIds }) => `
-  SELECT resource_id AS charge_id,
-    sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN -amount ELSE 0 END)::bigint AS amount
-  FROM ledger_transfers
-  WHERE resource_id = ANY (${chargeIds}) AND (credit = 'acquirer' OR debit = 'acquirer')
-  GROUP BY resource_id`
 )

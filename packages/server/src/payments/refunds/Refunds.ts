@@ -81,7 +81,7 @@ export class Refunds extends Context.Service<
           if (moved === undefined) return yield* Effect.die(new Error("a charge has changed while it was locked"))
         }
         for (const refund of change.refunds) yield* store.put(refund)
-        if (change.loses !== undefined) yield* disputed.loseOpen(locked.charge.id, change.loses)
+        if (change.isEmpty) yield* disputed.loseOpen(locked.charge.id)
         if (change.arrivedLost > 0) yield* disputed.addLost(locked.charge, change.arrivedLost)
         return { isApplied: change.isApplied, unmatched: change.unmatched }
       })
@@ -91,14 +91,15 @@ export class Refunds extends Context.Service<
           const locked = isUuid(id) ? yield* money.lock(id) : undefined
           if (locked === undefined) return yield* new NotFoundError()
           const { charge } = locked
-          const decision = decideOrder(locked, amount, yield* availableOf(sql, charge.accountId))
+          const available = yield* availableOf(sql, charge.accountId)
+          const decision = decideOrder(locked, amount, available)
           switch (decision._tag) {
             case "InvalidState": {
               const now = yield* Clock.currentTimeMillis
               return yield* new InvalidStateError({ status: chargeStatusAt(charge.status, charge.expiresAtMs, now) })
             }
             case "InsufficientBalance":
-              return yield* new InsufficientBalanceError()
+              return yield* new InsufficientBalanceError({ needed: decision.needed, available })
           }
           const { amount: cents, pending, step } = decision
           const { accountId, connectionId, endToEndId, id: chargeId } = charge
@@ -116,7 +117,7 @@ export class Refunds extends Context.Service<
             leaseMs
           )
           yield* store.put(orderedRefund(charge, order, description, ids.next().epochMs))
-          yield* money.move(locked, step)
+          yield* money.move(locked, { ...step, sourceId: order.id })
           return order
         }),
 

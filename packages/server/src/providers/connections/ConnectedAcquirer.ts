@@ -9,10 +9,12 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import { Acquirer, AcquirerUnclear, type Provider, SimulatedProvider } from "../Acquirer.ts"
+import * as Option from "effect/Option"
+import { Acquirer, AcquirerRefused, AcquirerUnclear, type Provider, SimulatedProvider } from "../Acquirer.ts"
 import { closedReason, Outward } from "../../base/Outward.ts"
-import { Metrics } from "../../base/observability/Metrics.ts"
+import { type CallOutcome, Metrics } from "../../base/observability/Metrics.ts"
 import { ConnectionRegistry, ConnectionUnusable } from "./ConnectionRegistry.ts"
 
 export const layer = Layer.effect(
@@ -27,9 +29,10 @@ export const layer = Layer.effect(
     const timed = <A, E>(connection: string, operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.suspend(() => {
         const startedAt = clock.currentTimeMillisUnsafe()
-        return Effect.ensuring(
-          call,
-          Effect.sync(() => metrics.acquirerCall(connection, operation, clock.currentTimeMillisUnsafe() - startedAt))
+        return Effect.onExit(call, (exit) =>
+          Effect.sync(() =>
+            metrics.acquirerCall(connection, operation, outcomeOf(exit), clock.currentTimeMillisUnsafe() - startedAt)
+          )
         )
       })
 
@@ -61,6 +64,12 @@ export const layer = Layer.effect(
     })
   })
 )
+
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): CallOutcome => {
+  if (Exit.isSuccess(exit)) return "ok"
+  const error = Exit.findErrorOption(exit)
+  return Option.isSome(error) && error.value instanceof AcquirerRefused ? "refused" : "unclear"
+}
 
 const unclear = (reason: string) => Effect.fail(new AcquirerUnclear({ reason }))
 

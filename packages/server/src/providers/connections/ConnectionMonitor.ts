@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
-import { Metrics } from "../../base/observability/Metrics.ts"
+import { Metrics, type SeenConnection } from "../../base/observability/Metrics.ts"
 import { ConnectionRegistry } from "./ConnectionRegistry.ts"
 import { ConnectionStore } from "./ConnectionStore.ts"
 
@@ -20,12 +20,14 @@ export const watch = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const metrics = yield* Metrics
   const nowMs = yield* Clock.currentTimeMillis
+  const seen: Array<SeenConnection> = []
   for (const connection of registry.all()) {
     const { id, name } = connection.row
     const status = yield* registry.statusOf(connection)
     if (status === undefined) continue
     const untilEndMs = status.certificateEndsAtMs - nowMs
-    metrics.connection(id, {
+    seen.push({
+      id,
       isOpen: status.circuit._tag === "Open",
       inFlight: status.inFlight,
       certificateSeconds: untilEndMs / 1000
@@ -41,6 +43,7 @@ export const watch = Effect.gen(function* () {
       { connection_id: id, connection: name, ends_at: formatInstant(status.certificateEndsAtMs) }
     )
   }
+  metrics.connections(seen)
   return 0
 })
 

@@ -24,7 +24,7 @@ import { databaseTime, partitionsOf } from "./Catalog.ts"
 import { forEachTable } from "./EachTable.ts"
 import * as IndexRebuild from "./IndexRebuild.ts"
 import type { RebuildOptions } from "./IndexRebuild.ts"
-import { exclusively } from "./MaintenanceLock.ts"
+import { exclusively } from "../../database/AdvisoryLocks.ts"
 import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
 import { coveredUntil, prepareTable } from "./Partitions.ts"
 import { expired, limitOf, removeExpired } from "./Retention.ts"
@@ -103,10 +103,14 @@ const inspect = Effect.gen(function* () {
   for (const table of partitionedTables) {
     const known = yield* partitionsOf(table.name).pipe(Effect.provideService(SqlClient, sql))
     const aheadSeconds = (coveredUntil(table.period, known, now) - now) / 1000
-    metrics.partitions(table.name, {
-      aheadSeconds,
-      expired: hasRetention(table) ? expired(known, limitOf(table, settings, now)).length : 0
-    })
+    metrics.gauges(
+      {
+        partitions_ahead_seconds: aheadSeconds,
+        partitions_expired: hasRetention(table) ? expired(known, limitOf(table, settings, now)).length : 0
+      },
+      { table: table.name }
+    )
+    metrics.partitionRemoved(table.name, 0)
     if (aheadSeconds < WARNING_SECONDS) {
       yield* Effect.logWarning(
         `${table.name} has partitions for less than a month ahead: run \`pnpm run maintain\` as the owner of the schema`
@@ -133,7 +137,7 @@ export const loop = Layer.effectDiscard(
       isStarted = true
       return Effect.sleep(first ? "1 minute" : "1 hour")
     })
-    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause))
+    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause, { within: "2 hours" }))
   })
 )
 

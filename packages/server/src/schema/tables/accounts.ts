@@ -142,8 +142,12 @@ export const accountTables = [
     owner_id uuid NOT NULL, -- an account; of unallocated money, a connection
     kind text NOT NULL ${oneOf("kind", ledgerKinds)},
     balance bigint NOT NULL DEFAULT 0, -- cents
+    position bigint NOT NULL DEFAULT 0, -- transfers of the owner so far; on its available, or unallocated, only
+    day date, -- the next transfer's day is not before it; null: the owner has none
+    open_day date, -- the first day with transfers that is not closed
     PRIMARY KEY (owner_id, kind)
   )`,
+  `CREATE INDEX ledger_accounts_open ON ledger_accounts (open_day, owner_id) WHERE open_day IS NOT NULL`,
   `INSERT INTO ledger_accounts (owner_id, kind)
     VALUES ('${SIMULATOR_CONNECTION}', 'unallocated'), ('${SIMULATOR_CONNECTION}', 'acquirer')`,
 
@@ -151,37 +155,59 @@ export const accountTables = [
   CREATE TABLE ledger_transfers (
     id uuid PRIMARY KEY,
     account_id uuid NOT NULL, -- the owner of both ledger accounts
+    resource_id uuid NOT NULL, -- the charge, payout, exception or adjustment that explains it
+    connection_id uuid, -- of a movement at the bank: the connection of the bank account
+    position bigint NOT NULL, -- 1, 2, 3 of the owner, under the lock of its balances
+    amount bigint NOT NULL CHECK (amount > 0), -- cents
+    created_at timestamptz NOT NULL,
+    debit_after bigint, -- the balance of the debit after it; null: neither available, pending nor blocked
+    credit_after bigint, -- likewise of the credit
+    fee bigint, -- cents of the amount that are a fee; null: none
+    source_id uuid, -- the refund or dispute of the resource that it is of; null: the resource itself
+    day date NOT NULL, -- in the installation's time zone; never before that of the position before
     debit text NOT NULL ${oneOf("debit", ledgerKinds)},
     credit text NOT NULL ${oneOf("credit", ledgerKinds)},
-    amount bigint NOT NULL CHECK (amount > 0), -- cents
-    resource_id uuid NOT NULL, -- the charge, payout, refund, dispute or exception that explains it
     reason text NOT NULL,
-    created_at timestamptz NOT NULL,
     CHECK (debit <> credit)
   )`,
   `CREATE INDEX ledger_transfers_of_resource ON ledger_transfers (resource_id)`,
-  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id)`,
+  // Conditions that always hold, and that one of the two has, so that the planner has no choice between them.
+  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id) WHERE amount > 0`,
+  `CREATE UNIQUE INDEX ledger_transfers_of_day ON ledger_transfers (account_id, day, position) WHERE position > 0`,
+  `CREATE INDEX ledger_transfers_at_bank ON ledger_transfers (connection_id, day, id) WHERE connection_id IS NOT NULL`,
   `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      RAISE EXCEPTION 'ledger transfers cannot be changed or deleted';
+      RAISE EXCEPTION '% cannot be changed or deleted', replace(TG_TABLE_NAME, '_', ' ');
     END
   $$`,
   `CREATE TRIGGER ledger_transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
 
-  `-- The sum of the transfers of each ledger account up to a position, so that a verification reads the later ones only.
-  CREATE TABLE ledger_checkpoints (
-    owner_id uuid NOT NULL,
-    kind text NOT NULL,
-    balance bigint NOT NULL, -- cents
-    PRIMARY KEY (owner_id, kind)
+  `-- Closed days of an account, or of a connection: the sums of its lines, chained by hashes. A day without lines has no row.
+  -- Rows are inserted, never changed.
+  CREATE TABLE closes (
+    id uuid PRIMARY KEY,
+    owner_id uuid NOT NULL, -- an account, or a connection
+    book text NOT NULL ${oneOf("book", ["ledger", "bank"])}, -- the transfers of the owner, or what a connection's bank moves
+    day date NOT NULL,
+    opening bigint NOT NULL, -- cents in available, or that the bank has moved in
+    credits bigint NOT NULL, -- cents
+    debits bigint NOT NULL, -- cents
+    fees bigint NOT NULL, -- cents of the debits, less those of the credits
+    closing bigint NOT NULL, -- opening + credits - debits
+    lines bigint NOT NULL, -- transfers of the day
+    last_position bigint NOT NULL, -- of its last transfer; of a bank book, transfers so far
+    balances jsonb NOT NULL, -- of each ledger account at the end of the day, in cents
+    lines_hash text NOT NULL, -- SHA-256 of the day's transfers
+    previous_hash text, -- of the close before it; null: it is the first
+    hash text NOT NULL, -- SHA-256 of this row and previous_hash
+    closed_at timestamptz NOT NULL,
+    UNIQUE (owner_id, book, day)
   )`,
-  `-- Which transfers the checkpoints have. One row.
-  CREATE TABLE ledger_checkpoint_position (
-    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-    through_id uuid NOT NULL
-  )`,
-  `INSERT INTO ledger_checkpoint_position (through_id) VALUES ('00000000-0000-0000-0000-000000000000')`,
+  `CREATE INDEX closes_of_owner ON closes (owner_id, book, id)`,
+  `CREATE INDEX closes_of_day ON closes (day)`,
+  `CREATE TRIGGER closes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON closes
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
 
   `-- Money of paid charges that becomes available later.
   CREATE TABLE releases (

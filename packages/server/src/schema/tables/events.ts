@@ -55,7 +55,7 @@ export const eventTables = [
   )`,
   `CREATE INDEX webhook_endpoints_list ON webhook_endpoints (id) WHERE deleted_at IS NULL`,
   `CREATE INDEX webhook_endpoints_of_account ON webhook_endpoints (account_id, id) WHERE deleted_at IS NULL`,
-  `CREATE INDEX webhook_endpoints_of_application ON webhook_endpoints (application_id, id) WHERE deleted_at IS NULL`,
+  `CREATE INDEX webhook_endpoints_of_application ON webhook_endpoints (application_id, id)`,
 
   // Apart from the endpoints, so that counting attempts locks nobody out of reading where they go.
   `-- Attempts of each endpoint, counted.

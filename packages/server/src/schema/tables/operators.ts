@@ -1,6 +1,6 @@
 /** Tables of the installation, its operators, and what they ask each other to approve. */
 import { ApprovalAction, approverRoles, APPROVERS_FOR_FOUR_EYES, ApprovalStatus } from "@pix-payments/domain/Approval"
-import { FourEyes } from "@pix-payments/domain/Installation"
+import { DEFAULT_TIMEZONE, FourEyes } from "@pix-payments/domain/Installation"
 import { OperatorRole } from "@pix-payments/domain/Operator"
 import { oneOf } from "../Statements.ts"
 import { replacesGeneration } from "./generation.ts"
@@ -32,6 +32,7 @@ export const operatorTables = [
     charges_paused boolean NOT NULL DEFAULT false,
     four_eyes text NOT NULL DEFAULT 'auto' ${oneOf("four_eyes", FourEyes.literals)},
     four_eyes_since timestamptz, -- since when two operators may approve; null: never yet
+    timezone text NOT NULL DEFAULT '${DEFAULT_TIMEZONE}', -- of days; fixed with the first close
     acquirer text, -- of the first start; null before it
     system_identifier text -- of the database cluster that calls others; null before the first start
   )`,

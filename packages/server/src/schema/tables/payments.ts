@@ -1,9 +1,8 @@
 /** Tables of charges, payouts, refunds and disputes. */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
+import { ChargeMethod, ChargeStatus, PixKeyType } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
-import { PixKeyType } from "@pix-payments/domain/PixKey"
 import { refundStatuses } from "@pix-payments/domain/Refund"
 import { oneOf } from "../Statements.ts"
 
@@ -14,7 +13,7 @@ export const paymentTables = [
   // first and the last column that it changes. No index has one of them, so that these updates write no index.
   `-- Money in. Partitioned by the quarter of creation.
   CREATE TABLE charges (
-    id uuid NOT NULL, -- the txid without hyphens
+    id uuid NOT NULL, -- without hyphens it is the txid
     account_id uuid NOT NULL,
     application_id uuid NOT NULL,
     origin text NOT NULL ${oneOf("origin", ["api", "checkout"])},
@@ -39,7 +38,8 @@ export const paymentTables = [
     status text NOT NULL ${oneOf("status", storedChargeStates)}, -- expired is derived: pending after expires_at
     paid_at timestamptz,
     end_to_end_id text,
-    failure_reason text
+    failure_reason text,
+    refunded_amount bigint NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND amount) -- cents that went back to the payer
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX charges_of_account ON charges (account_id, origin, id)`,
   `CREATE INDEX charges_not_pix ON charges (account_id, method, id) WHERE origin = 'api' AND method <> 'pix'`,
@@ -80,6 +80,22 @@ export const paymentTables = [
     lifetime_ms bigint NOT NULL, -- of a pending charge; 0 of others
     charge_id uuid NOT NULL,
     PRIMARY KEY (account_id, status, lifetime_ms, charge_id)
+  )`,
+
+  // A word has letters and digits only, so that no text that somebody searches for is one of the words with another first character.
+  // \\u0300 to \\u036f are the accents that NFD separates.
+  `CREATE FUNCTION search_words(texts text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(
+      SELECT DISTINCT left(word, 24) FROM unnest(texts) AS t(value)
+      CROSS JOIN LATERAL regexp_split_to_table(
+        lower(regexp_replace(normalize(left(value, 255), NFD), '[\\u0300-\\u036f]', '', 'g')), '[^a-z0-9]+') AS word
+      WHERE word ~ '..|[0-9]' LIMIT 12
+    )`,
+  `-- Words of charges that a search finds by their beginning: of names and references; +digits of a phone, $cents of an amount.
+  CREATE TABLE charge_words (
+    word text COLLATE "C" NOT NULL,
+    charge_id uuid NOT NULL,
+    PRIMARY KEY (word, charge_id)
   )`,
 
   `-- Charges that may wait for the acquirer's answer. A row of a batch is split by account once it is due.
@@ -151,6 +167,12 @@ export const paymentTables = [
       (CASE WHEN attempts > 0 THEN coalesce(connection_id, '${SIMULATOR_CONNECTION}'::uuid)
         ELSE '00000000-0000-0000-0000-000000000000'::uuid END), id)
     WHERE status || '' = 'processing' AND due_at IS NULL`,
+  `-- Words of payouts that a search finds by their beginning: of names and references; $cents of an amount.
+  CREATE TABLE payout_words (
+    word text COLLATE "C" NOT NULL,
+    payout_id uuid NOT NULL,
+    PRIMARY KEY (word, payout_id)
+  )`,
   // The last barrier: the code decides it too.
   `CREATE FUNCTION payouts_stay_covered() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -187,6 +209,7 @@ export const paymentTables = [
   )`,
   `CREATE INDEX refunds_of_charge ON refunds (charge_id, id)`,
   `CREATE INDEX refunds_of_account ON refunds (account_id, status, id)`,
+  `CREATE INDEX refunds_of_provider_id ON refunds (provider_id) WHERE provider_id IS NOT NULL`,
   `CREATE INDEX refunds_by_status ON refunds (status, id)`,
   `CREATE INDEX refunds_completed ON refunds (completed_at) INCLUDE (account_id, amount) WHERE status = 'completed'`,
 
@@ -216,6 +239,7 @@ export const paymentTables = [
   `CREATE INDEX disputes_of_exception ON disputes (exception_id) WHERE exception_id IS NOT NULL`,
   `CREATE INDEX disputes_of_account ON disputes (account_id, status, id)`,
   `CREATE INDEX disputes_of_status ON disputes (status, id)`,
+  `CREATE INDEX disputes_by_deadline ON disputes (defense_deadline_at, id) WHERE status IN ('open', 'under_review')`,
   `CREATE UNIQUE INDEX disputes_of_provider ON disputes (connection_id, external_id) NULLS NOT DISTINCT
     WHERE external_id IS NOT NULL`,
   `-- Defenses of operators, and what the provider answers.

@@ -26,6 +26,7 @@ export const providerTables = [
     connection_id uuid NOT NULL,
     end_to_end_id text,
     charge_id uuid,
+    is_taken boolean NOT NULL, -- a MED's return that exceptions gave: it waits for the account that accepts their rest
     notification json NOT NULL,
     CHECK (num_nonnulls(end_to_end_id, charge_id) = 1)
   )`,

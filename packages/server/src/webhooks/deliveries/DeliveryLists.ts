@@ -5,7 +5,7 @@
  * of an endpoint updates none of its scheduled deliveries.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import type { List } from "../../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"
 import {
   type Column,
   type Condition,
@@ -24,7 +24,7 @@ import { timeOf } from "../../database/Period.ts"
 /** How far the times in ids of different processes may differ. */
 export const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
 
-export interface DeliveryFilters {
+export interface DeliveryFilters extends CreatedBetween {
   readonly status?: string | undefined
   readonly resourceId?: string | undefined
   readonly endpointId?: string | undefined
@@ -37,6 +37,7 @@ export const deliveryList = (filters: DeliveryFilters): List => ({
   columns: shownColumns,
   join: shownJoin,
   account: "account_id",
+  ...idsBetween(filters),
   ...indexPaths(filters)
 })
 
@@ -57,7 +58,7 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   if (resourceId !== undefined) {
     // A resource has few deliveries. They are not older than the resource.
     return {
-      from: lowestIdAt(timeOf(resourceId) - CLOCK_SKEW_MS),
+      from: highestOf(lowestIdAt(timeOf(resourceId) - CLOCK_SKEW_MS), idsBetween(filters).from),
       paths: [{ columns: [is("resource_id", "uuid", resourceId)] }],
       filters: [
         ...(endpointId === undefined ? [] : [equalsUnindexed("endpoint_id", "uuid", endpointId)]),
@@ -103,8 +104,11 @@ const endpointsOf = (accountIds: ReadonlyArray<string>): Column =>
   inSubquery(
     "endpoint_id",
     "uuid",
-    (bind) => `SELECT e.id FROM webhook_endpoints e JOIN applications p ON p.id = e.application_id
-      WHERE ${isOneOf("p.account_id", accountIds)(bind)}`
+    // OFFSET 0: the endpoints of each application are looked up, however few there are of all.
+    (
+      bind
+    ) => `SELECT e.id FROM (SELECT id FROM applications WHERE ${isOneOf("account_id", accountIds)(bind)} OFFSET 0) p
+      CROSS JOIN LATERAL (SELECT id FROM webhook_endpoints WHERE application_id = p.id OFFSET 0) e`
   )
 
 /** The index by endpoint, event and stored status. */
@@ -141,3 +145,5 @@ const isShownAs =
   (bind) =>
     `CASE WHEN deliveries.status = 'scheduled' AND ${isDeleted("deliveries.endpoint_id")} THEN 'canceled'
       ELSE deliveries.status END = ${bind(status)}::text`
+
+const highestOf = (one: string, other: string | undefined): string => (other === undefined || other < one ? one : other)

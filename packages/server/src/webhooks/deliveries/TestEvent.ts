@@ -59,6 +59,7 @@ export const testDataOf = ({ atMs, endpointId, event, sequence }: Test): (Charge
         method: method as Charge["method"],
         description: DESCRIPTION,
         pix: { br_code: null, end_to_end_id: null },
+        refunded_amount: 0 as Cents,
         created_at: at
       })
     case "payment":

@@ -62,7 +62,7 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
   const complete = ({ account_id, change_id }: Change, failures: ReadonlyArray<EndpointFailure>) =>
     Effect.gen(function* () {
       for (const { endpoint_id } of failures) {
-        metrics.fanOutSetAside()
+        metrics.setAside("fan-out")
         yield* Effect.logError(
           `the fan-out of change ${change_id} to ${endpoint_id ?? "its own address"} is stored as failed`
         )

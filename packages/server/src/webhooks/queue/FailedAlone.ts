@@ -16,7 +16,7 @@ export const makeFailures =
       yield* Effect.logError(`delivery ${id} fails alone: ${failure.code}`)
       // A timeout may pass: the delivery is tried again later.
       if (failure.isTimeout) return cooldown.add(id)
-      metrics.deliverySetAside()
+      metrics.setAside("delivery")
       const reason = failure.message
       const fail = attemptsMade === undefined ? failDue({ id, reason }) : failAttempted({ id, reason, attemptsMade })
       yield* attemptWrite(sql, sql.unsafe(...fail)).pipe(

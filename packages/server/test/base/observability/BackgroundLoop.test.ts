@@ -1,9 +1,11 @@
 /** Background loops continue after every failure, and sleep when there is nothing to do. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as BackgroundLoop from "../../../src/base/observability/BackgroundLoop.ts"
+import { Heartbeats } from "../../../src/base/observability/Heartbeats.ts"
 
 describe("Loops", () => {
   it.effect("repeats at once while there is work, and sleeps when there is none", () =>
@@ -66,6 +68,43 @@ describe("Loops", () => {
       yield* TestClock.adjust("5 seconds")
       assert.isAbove(rounds, 1)
     })
+  )
+
+  it.effect(
+    "OPR-312: is stalled while its rounds hang or fail for longer than they may, and not while it waits for work",
+    () =>
+      Effect.gen(function* () {
+        const heartbeats = yield* Heartbeats
+        const of = (name: string) => heartbeats.all().find((loop) => loop.name === name)
+        const within = { within: "1 minute" } as const
+        const release = yield* Deferred.make<number>()
+        const hangs = [Effect.succeed(0), Deferred.await(release)]
+        yield* Effect.forkChild(
+          BackgroundLoop.run(
+            "hangs",
+            Effect.suspend(() => hangs.shift() ?? Effect.succeed(0)),
+            Effect.sleep("1 second"),
+            within
+          )
+        )
+        yield* Effect.forkChild(BackgroundLoop.run("fails", Effect.fail("away"), Effect.never, within))
+        const waits = yield* Effect.forkChild(BackgroundLoop.run("waits", Effect.succeed(0), Effect.never, within))
+        const works = Effect.as(Effect.sleep("10 seconds"), 1)
+        yield* Effect.forkChild(BackgroundLoop.run("works", works, Effect.never, within))
+        const stalled = () => ["fails", "hangs", "waits", "works"].filter((name) => of(name)?.isStalled === true)
+        yield* TestClock.adjust("60 seconds")
+        assert.deepStrictEqual(stalled(), [])
+        yield* TestClock.adjust("2 seconds")
+        assert.deepStrictEqual(stalled(), ["fails", "hangs"])
+        assert.strictEqual(of("hangs")?.lastRoundMs, 0)
+        assert.strictEqual(of("works")?.lastRoundMs, 60_000)
+        yield* Deferred.succeed(release, 0)
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(stalled(), ["fails"])
+        assert.strictEqual(of("hangs")?.lastRoundMs, 62_000)
+        yield* Fiber.interrupt(waits)
+        assert.isUndefined(of("waits"), "a loop that ended is none")
+      })
   )
 
   it.effect("ends when it is interrupted, at work or at rest", () =>

@@ -95,7 +95,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         const names = [{ orderId: undefined, reference: `reference-${MANY / 2}` }]
         recorder.take()
         yield* recorder.record(store.inquireNow(randomUUID(), names))
-        const sent = recorder.take().filter(({ text }) => /UPDATE payouts p SET due_at/.test(text))
+        const sent = recorder.take().filter(({ text }) => /UPDATE payouts p SET due_at = now\(\)\s+WHERE/.test(text))
         assert.lengthOf(sent, 1)
         const [work] = yield* explain(["payouts"], (sql) => sql.unsafe(payouts), sent)
         assert.include(work!.indexes, "payouts_of_provider_reference")

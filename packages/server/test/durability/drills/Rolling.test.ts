@@ -133,7 +133,7 @@ const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
 /** How many requests of `/v1` a server has answered since it started. */
 const served = async ({ operator }: Ports): Promise<number> => {
   const text = await (await fetch(`http://127.0.0.1:${operator}/metrics`)).text()
-  return [...text.matchAll(/^pix_payments_http_requests_total\{.*status="201"\} (\d+)$/gm)].reduce(
+  return [...text.matchAll(/^pix_payments_http_requests_total\{listener="public".*status="201"\} (\d+)$/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0
   )

@@ -24,6 +24,8 @@ export interface Bank extends SimulatedAcquirer {
   readonly double: PspMachine
   /** One, or one for each of two keys of the client. The first is the default one. */
   readonly connections: ReadonlyArray<BankConnection>
+  /** What the bank says of payouts of which it says something else later, by their ids at the bank. */
+  readonly changed: ReadonlyMap<string, ReadonlyArray<"completed" | "failed">>
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
   /** The double's faults begin or end. */
@@ -43,6 +45,7 @@ export const makeBank = (machine: Machine): Bank => {
     const afterMs = machine.pick([0, 200, 2000, 30_000])
     return machine.random() < chance ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
   }
+  const changed = new Map<string, ReadonlyArray<"completed" | "failed">>()
   const keys = KEYS.slice(0, machine.pick([1, 2]))
   const double = makePspMachine({
     now: machine.nowMs,
@@ -53,7 +56,18 @@ export const makeBank = (machine: Machine): Bank => {
     settings: {
       keys,
       returnFate: () => fate("by the simulation", 0.15),
-      payoutFate: () => fate(PAYOUT_FAILED, 0.3)
+      payoutFate: ({ id }) => {
+        const first = fate(PAYOUT_FAILED, 0.3)
+        if (first._tag === "Held" || machine.random() > 0.1) return first
+        machine.count("payouts of which the bank says something else later")
+        changed.set(id, first._tag === "Done" ? ["completed", "failed"] : ["failed", "completed"])
+        return { ...first, changesAfterMs: machine.pick([0, 500, 20_000, 90_000]) }
+      },
+      sentBack: ({ cents, id }) => {
+        if (changed.has(id) || machine.random() > 0.2) return undefined
+        machine.count("payouts that are sent back")
+        return { cents: machine.pick([cents, Math.ceil(cents / 2)]), afterMs: machine.pick([0, 1000, 60_000]) }
+      }
     }
   })
   machine.count(`histories at ${profile}`)
@@ -135,6 +149,7 @@ export const makeBank = (machine: Machine): Bank => {
   return {
     double,
     connections,
+    changed,
     settleDue,
     storm: (on) => double.faults.setRates(on ? rates : {}),
     settings: { acquirer: "connections" },

@@ -50,7 +50,8 @@ export const makeBankInstitutions = (options: {
     )
     const sweptUntilMs = row?.swept_until?.getTime() ?? 0
     const hasReturns = !isLate || (row?.returns_open === 0n && (row.returns_at?.getTime() ?? 0) > restedAtMs)
-    if (sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
+    const isDone = double.provider.nextDueAtMs() === undefined
+    if (isDone && sweptUntilMs > restedAtMs && hasReturns) sweeps.add(sweptUntilMs)
     else sweeps = new Set()
     return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
   }
@@ -180,9 +181,6 @@ export const makeBankInstitutions = (options: {
         if (open.some((other) => other.endToEndId === endToEndId))
           machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
-        // Returns of MEDs name none: the service knows them by their amounts.
-        const before = infractions.list(ALWAYS, ALL).items.filter((other) => other.endToEndId === endToEndId)
-        if (before.some((other) => other.cents === contested)) return
         const { id } = Result.getOrThrow(infractions.open(endToEndId, { cents: contested }))
         place(endToEndId, { tag: "contested", med: id, cents: contested })
         machine.count("MEDs at the double: opened")
@@ -264,12 +262,10 @@ export const makeBankInstitutions = (options: {
     someDispute: () => undefined,
     someException: () => (openExceptions.length === 0 ? undefined : machine.pick(openExceptions)),
     observe: async () => {
-      const rows = await database.query<{ id: string; end_to_end_id: string | null }>(
-        "SELECT id, end_to_end_id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
+      const rows = await database.query<{ id: string }>(
+        "SELECT id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
       )
-      // A known limit (docs/faults.md): the acceptance of what a MED took from takes it again.
-      const isTaken = (endToEndId: string) => factsOf.get(endToEndId)?.some(({ fact }) => fact.tag === "lost") === true
-      openExceptions = rows.flatMap(({ end_to_end_id, id }) => (isTaken(end_to_end_id ?? "") ? [] : [id]))
+      openExceptions = rows.map(({ id }) => id)
       await learnMeds()
     },
     finish: (process) => {
@@ -294,10 +290,11 @@ export const makeBankInstitutions = (options: {
           connectionId: connectionOf(pix.key).id,
           facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? [])
         })),
-        payouts: allPayouts().map(({ cents, payerInfo = "", status }) => ({
+        payouts: allPayouts().map(({ cents, id, payerInfo = "", returned, status }) => ({
           operation: payerInfo,
           cents,
-          outcome: OUTCOMES[status]
+          ends: status === "EM_PROCESSAMENTO" ? [] : (bank.changed.get(id) ?? [OUTCOMES[status]]),
+          sentBack: returned.map((each) => each.cents)
         })),
         unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
         balanceCents: double.provider.balanceCents()
@@ -329,7 +326,7 @@ const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): R
   ]
 }
 
-const OUTCOMES = { EM_PROCESSAMENTO: "processing", REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
+const OUTCOMES = { REALIZADO: "completed", NAO_REALIZADO: "failed" } as const
 
 /** A charge that nothing has paid, by the state of its cob. */
 const UNPAID: Readonly<Record<Cob["status"], ReadonlyArray<string>>> = {

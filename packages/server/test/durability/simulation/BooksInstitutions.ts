@@ -90,13 +90,20 @@ export const makeBooksInstitutions = (options: {
   /** The id by which the institutions know what happened. */
   const factId = () => `fact-${++ids}`
 
+  let factMs = 0
+  /** The institutions' clock: no two facts within a few seconds. */
+  const now = () => (factMs = Math.max(machine.nowMs(), factMs + 3000))
+
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
     const { txid } = pix
-    const report = (notification: AcquirerNotification, fact?: FactOf) => {
+    const report = (notification: AcquirerNotification, fact?: FactOf, alsoBy?: AcquirerNotification) => {
       const placed: Fact | undefined = fact && { ...fact, at: machine.moment() }
       if (placed !== undefined) pix.facts.push(placed)
-      pix.reports.push({ notification, fact: placed })
+      const all = alsoBy === undefined ? [notification] : [notification, alsoBy]
+      // The service has it for certain once it has heard all.
+      for (const [index, each] of all.entries())
+        pix.reports.push({ notification: each, fact: index === all.length - 1 ? placed : undefined })
       machine.note(
         undefined,
         `${pix.operation}: ${notification._tag} ${placed && "cents" in placed ? placed.cents : ""}`
@@ -128,20 +135,29 @@ export const makeBooksInstitutions = (options: {
       const free = uncontested(pix)
       if (free <= 0) return
       const [id, cents] = [factId(), partOf(free)]
-      // Returns of MEDs name none: the service knows them by their amounts.
-      if (pix.facts.some((fact) => "med" in fact && "cents" in fact && fact.cents === cents)) return
       pix.meds.push({ id, cents, isOpen: true, dispute: undefined })
       report(
-        { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id },
+        { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id, atMs: now() },
         { tag: "contested", med: id, cents }
       )
     }
-    const lose = (med: Med) => {
+    const returned = (amount: number, as: "refunded" | "charged_back" = "charged_back"): AcquirerNotification => ({
+      _tag: "charge.returned",
+      txid,
+      as,
+      amount,
+      externalId: factId(),
+      atMs: now()
+    })
+    /** Two lists report it, each at its time: the decision and the return. */
+    const lose = (med: Med, disputeId: string) => {
       // Final even after a `won`.
       pix.meds = pix.meds.filter((each) => each !== med)
       const cents = Math.min(med.cents, all)
       if (cents === all) pix.meds = []
-      return { tag: "lost", med: med.id, cents } as const
+      const [one, other] = [{ _tag: "med.lost", disputeId } as const, returned(cents)]
+      const fact = { tag: "lost", med: med.id, cents } as const
+      return machine.random() < 0.5 ? report(one, fact, other) : report(other, fact, one)
     }
     if (pix.meds.every(({ isOpen }) => !isOpen)) {
       if (machine.random() < 0.3) return
@@ -149,22 +165,16 @@ export const makeBooksInstitutions = (options: {
         case 0:
           return giveBack()
         case 1: {
-          // Without a word before. After a loss without a return, it would be taken for the return of that MED.
-          const wasContested = (med: string) => pix.facts.some((fact) => fact.tag === "contested" && fact.med === med)
-          if (pix.facts.some((fact) => fact.tag === "lost" && wasContested(fact.med))) return
+          // Without a word before, and after.
           const cents = partOf(all)
           const as = cents === all ? machine.pick(["refunded", "charged_back"] as const) : "charged_back"
           pix.meds = []
-          const externalId = factId()
-          return report(
-            { _tag: "charge.returned", txid, as, amount: cents, externalId },
-            { tag: "lost", med: externalId, cents }
-          )
+          return report(returned(cents, as), { tag: "lost", med: factId(), cents })
         }
         case 2: {
           const won = pix.meds.at(-1)
           if (won?.dispute === undefined || pix.reports.length > 0) return
-          return report({ _tag: "med.lost", disputeId: won.dispute }, lose(won))
+          return lose(won, won.dispute)
         }
         default:
           return contest()
@@ -177,13 +187,9 @@ export const makeBooksInstitutions = (options: {
     switch (machine.below(8)) {
       case 0:
         return report({ _tag: "med.message", disputeId, text: "?", externalId: factId() })
-      case 1: {
-        const fact = lose(med)
-        const { cents } = fact
-        return report({ _tag: "charge.returned", txid, as: "charged_back", amount: cents, externalId: factId() }, fact)
-      }
+      case 1:
       case 2:
-        return report({ _tag: "med.lost", disputeId }, lose(med))
+        return lose(med, disputeId)
       case 3:
       case 4:
         return giveBack()
@@ -218,7 +224,8 @@ export const makeBooksInstitutions = (options: {
     const payouts = [...books.sent.values()].map(({ order, outcome }) => ({
       operation: order.description ?? "",
       cents: order.amount,
-      outcome
+      ends: [outcome],
+      sentBack: []
     }))
     const pix = pixes
       .filter(({ state }) => state === "paid")

@@ -4,6 +4,7 @@
  * Each rule is written again, from the contract and the tables of `domain`, against what PostgreSQL stores, what the
  * acquirer's books say (`Institutions`) and what the receivers got; none of it goes through the service.
  */
+import { statesAgainstBalances } from "../../../src/ledger/LedgerStates.ts"
 import { wrongStates } from "../../support/ChargeStates.ts"
 import { incompleteKeys } from "../../support/KeyTables.ts"
 import type { Callers } from "./Callers.ts"
@@ -104,6 +105,10 @@ export const makeInvariants = (options: {
       for (const { id } of await query<{ id: string }>(incompleteKeys))
         broken.push(`${id} is not as the key tables have it`)
       for (const row of await query<object>(wrongStates)) broken.push(`lists find ${JSON.stringify(row)} by its state`)
+      for (const row of await query<object>(statesAgainstBalances))
+        broken.push(
+          `no state explains ${JSON.stringify(row, (_, value) => (typeof value === "bigint" ? `${value}` : value))}`
+        )
       broken.push(...(await compareDeliveries({ database, callers, receivers, attemptsInAll, moved })))
       return broken
     }
@@ -143,5 +148,5 @@ const waitingRows = `
   UNION ALL SELECT 'outbox', change_id, 'waiting' FROM outbox
   UNION ALL SELECT 'order', charge_id, state FROM acquirer_orders WHERE state = 'ordered'
   UNION ALL SELECT 'early return', id, 'waiting' FROM early_reversals
-    WHERE charge_id IS NOT NULL OR notification ->> '_tag' <> 'med.opened'
+    WHERE charge_id IS NOT NULL OR NOT (is_taken OR notification ->> '_tag' = 'med.opened')
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`

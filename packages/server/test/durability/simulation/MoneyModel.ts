@@ -43,7 +43,10 @@ export interface BankPayout {
   /** The name of the caller's operation, which the payer sees. */
   readonly operation: string
   readonly cents: number
-  readonly outcome: "processing" | "completed" | "failed"
+  /** What the bank said, one after the other; the last one is so. None while it is in process. */
+  readonly ends: ReadonlyArray<"completed" | "failed">
+  /** Cents of each part that the payee's bank sent back. */
+  readonly sentBack: ReadonlyArray<number>
 }
 
 /** Where the money of a Pix is. */
@@ -57,8 +60,6 @@ export interface PixMoney {
   /** The cents that each open MED contests; where nobody has the money: will contest. */
   readonly meds: Readonly<Record<string, number>>
   readonly isLost: boolean
-  /** The cents of MEDs that were lost before their opening was heard of. */
-  readonly arrived: ReadonlyArray<number>
 }
 
 /** The service has all of these. */
@@ -78,8 +79,7 @@ export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fac
     unallocated: isHeld ? 0 : cents,
     isHeld,
     meds: {},
-    isLost: false,
-    arrived: []
+    isLost: false
   }
   const all = 2 ** facts.length - 1
   // By the set of the facts that have come.
@@ -101,7 +101,7 @@ export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fac
 export const moneyOfPayout = (
   cents: number,
   { feeBasisPoints, feeFixed }: { readonly feeBasisPoints: number; readonly feeFixed: number },
-  outcome: "pending" | "canceled" | BankPayout["outcome"]
+  outcome: "pending" | "canceled" | "processing" | "completed" | "failed"
 ): Readonly<Record<string, number>> => {
   const fee = feeFixed + Math.floor((cents * feeBasisPoints + 5000) / 10_000)
   switch (outcome) {
@@ -117,7 +117,7 @@ export const moneyOfPayout = (
 
 /** What payouts have taken from the bank's balance. */
 export const sentCents = (payouts: ReadonlyArray<BankPayout>): number =>
-  payouts.reduce((sum, { cents, outcome }) => (outcome === "failed" ? sum : sum + cents), 0)
+  payouts.reduce((sum, { cents, ends }) => (ends.at(-1) === "failed" ? sum : sum + cents), 0)
 
 const returnedBy = (fact: Fact): number =>
   fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "lost" ? fact.cents : 0
@@ -130,7 +130,7 @@ const contestedBy = (meds: PixMoney["meds"]): number => Object.values(meds).redu
 
 /** Empty where the rules allow it in no such state; several where they allow several. */
 const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
-  const { arrived, blocked, free, isHeld, meds, unallocated } = money
+  const { blocked, free, isHeld, meds, unallocated } = money
   switch (fact.tag) {
     case "refunded":
       // Operators return what is not contested.
@@ -146,9 +146,7 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
       const cents = Math.max(0, Math.min(fact.cents, free + blocked - contestedBy(meds)))
       const more = Math.min(cents, free)
       const next = { ...money, free: free - more, blocked: blocked + more, meds: { ...meds, [fact.med]: cents } }
-      // It may be the opening of one whose loss was the first news of it.
-      const known = arrived.includes(fact.cents) ? [money] : []
-      return [...known, cents === 0 ? money : next]
+      return [cents === 0 ? money : next]
     }
     case "won": {
       const { [fact.med]: own, ...others } = meds
@@ -165,8 +163,7 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
         // What other MEDs contest stays blocked, as far as there is other money.
         const rest = free + blocked - fact.cents
         const kept = Math.max(0, Math.min(contestedBy(others), blocked, rest))
-        const more = ended === "" ? [...arrived, fact.cents] : arrived
-        return left({ ...money, meds: others, isLost: true, arrived: more }, { blocked: kept, free: rest - kept })
+        return left({ ...money, meds: others, isLost: true }, { blocked: kept, free: rest - kept })
       })
     }
     case "accepted":

@@ -9,7 +9,7 @@ import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { Callers, Merchant } from "./Callers.ts"
 import type { Database } from "./Database.ts"
 import type { Institutions } from "./Institutions.ts"
-import { type BankPix, type Fact, moneyOf, moneyOfPayout, type PixMoney } from "./MoneyModel.ts"
+import { type BankPayout, type BankPix, type Fact, moneyOf, moneyOfPayout, type PixMoney } from "./MoneyModel.ts"
 
 /** Returns violations. */
 export const reconcile = async (options: {
@@ -32,7 +32,7 @@ export const reconcile = async (options: {
        end_to_end_id FROM charges`
   )
   const exceptions = await query<ExceptionRow>(
-    `SELECT e.id, e.kind, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.resolved_by,
+    `SELECT e.id, e.kind, e.status, e.connection_id, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.payout_id, e.resolved_by,
        c.exception_rule AS rule
      FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id`
   )
@@ -90,13 +90,18 @@ export const reconcile = async (options: {
   for (const { amount, description, id, status } of stored) {
     const [sent, ...others] = payouts.filter(({ operation }) => operation === description)
     if (others.length > 0) broken.push(`payout ${id} was sent twice`)
-    const expected = sent === undefined ? ["pending", "canceled"] : [sent.outcome as string]
+    const expected = sent === undefined ? ["pending", "canceled"] : endsOf(sent)
     if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
     if (sent !== undefined && sent.cents !== Number(amount)) broken.push(`payout ${id} was sent with another amount`)
     const merchant = merchantOf.get(id)
     if (merchant === undefined) continue
-    const money = moneyOfPayout(Number(amount), merchant, sent?.outcome ?? (status as "pending"))
-    const [found, model] = [books.take([id]), entriesOf(merchant.accountId, money)]
+    const raised = exceptions.filter(({ payout_id }) => payout_id === id)
+    broken.push(...raised.flatMap((each) => (isAskedOfPayout(each, callers) ? [] : [`nobody accepted ${each.id}`])))
+    const money = moneyOfPayout(Number(amount), merchant, status as "pending")
+    const beside = besides(sent, status, raised)
+    if (typeof beside === "string") broken.push(`payout ${id} of ${amount} that is ${status} ${beside}`)
+    const found = books.take([id, ...raised.map((each) => each.id)])
+    const model = entriesOf(merchant.accountId, money, typeof beside === "string" ? [] : beside)
     if (found !== model) broken.push(`payout ${id} of ${amount} is in the books "${found}", in the model "${model}"`)
   }
   for (const { operation } of payouts) {
@@ -110,7 +115,7 @@ export const reconcile = async (options: {
      FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id
      WHERE (e.status = 'open' OR e.resolved_by <> 'rule') AND (e.unallocated > 0 OR e.action IN ('accept', 'return'))
        AND (c.exception_rule = 'accept' AND e.kind IN ('wrong_amount', 'second_payment', 'late_payment')
-         OR c.exception_rule = 'return' AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
+         OR c.exception_rule = 'return' AND e.payout_id IS NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
            SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`
   )
   for (const { action, id, rule } of byOperator) {
@@ -153,8 +158,56 @@ const inWords = (sums: ReadonlyMap<string, number>): string =>
     .toSorted()
     .join(", ")
 
-const entriesOf = (owner: string, money: Readonly<Record<string, number>>): string =>
-  inWords(new Map(Object.entries(money).map(([kind, cents]) => [`${owner} ${kind}`, cents])))
+const entriesOf = (owner: string, money: Readonly<Record<string, number>>, beside: ReadonlyArray<Beside>): string => {
+  const sums = new Map(Object.entries(money).map(([kind, cents]) => [`${owner} ${kind}`, cents]))
+  const add = (account: string, cents: number) => sums.set(account, (sums.get(account) ?? 0) + cents)
+  for (const { account, cents } of beside) {
+    add(account, cents)
+    add(`${account.split(" ")[0]} acquirer`, -cents)
+  }
+  return inWords(sums)
+}
+
+/** Money of an exception: in `unallocated`, or in the account that accepted it. */
+interface Beside {
+  readonly account: string
+  readonly cents: number
+}
+
+/** What a payout may be: as the bank said at some time. */
+const endsOf = ({ ends }: BankPayout): ReadonlyArray<string> => (ends.length === 0 ? ["processing"] : ends)
+
+/** BAL-16, BAL-17: what the bank did beyond the state of a payout, where it is, or what of it is missing. */
+const besides = (
+  sent: BankPayout | undefined,
+  status: string,
+  raised: ReadonlyArray<ExceptionRow>
+): ReadonlyArray<Beside> | string => {
+  const placed = (one: ExceptionRow, cents: number): Beside => ({
+    account: one.action === "accept" ? `${one.account_id} available` : `${one.connection_id} unallocated`,
+    cents
+  })
+  const [contradicting, ...others] = raised.filter(
+    ({ action, kind, status: state }) => kind === "contradictory_outcome" && (state === "open" || action !== null)
+  )
+  const isContradicted = sent !== undefined && sent.ends.length > 0 && sent.ends.at(-1) !== status
+  if (others.length > 0) return "has two contradictions in force"
+  if (isContradicted !== (contradicting !== undefined)) return `has ${contradicting?.id ?? "no contradiction"} in force`
+  const back = raised.filter(({ kind }) => kind === "returned_payout")
+  const amounts = (all: ReadonlyArray<number>) => all.toSorted((a, b) => a - b).join()
+  const [known, came] = [amounts(back.map(({ amount }) => Number(amount))), amounts(sent?.sentBack ?? [])]
+  if (known !== came) return `was sent back as ${came}, and the service has ${known}`
+  const contradicted = contradicting && (status === "completed" ? sent!.cents : -sent!.cents)
+  return [
+    ...(contradicted === undefined ? [] : [placed(contradicting!, contradicted)]),
+    ...back.map((one) => placed(one, Number(one.amount)))
+  ]
+}
+
+/** An operator, or the rule, accepted what was accepted. */
+const isAskedOfPayout = ({ action, id, kind, resolved_by, rule }: ExceptionRow, { acceptances }: Callers): boolean =>
+  action !== "accept" ||
+  (resolved_by === "rule" ? rule === "accept" && kind === "returned_payout" : acceptances.has(id))
 
 const accountsOf = ({ blocked, free, unallocated }: PixMoney, account: Merchant | undefined, connection: string) => {
   const owner = account?.accountId ?? "nobody"
@@ -249,6 +302,9 @@ interface ChargeRow {
 interface ExceptionRow {
   readonly id: string
   readonly kind: string
+  readonly status: string
+  readonly connection_id: string
+  readonly payout_id: string | null
   readonly end_to_end_id: string | null
   readonly amount: bigint
   readonly action: string | null

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { create, settled } from "../../support/ChargeDeliveries.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { makeOperator, sameOrigin, signIn } from "../../support/Operators.ts"
+import { parseExposition, sumOf } from "../../support/Prometheus.ts"
 import { loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 
@@ -100,15 +101,35 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
       assert.deepStrictEqual<unknown>(live.body, { status: "ok" })
       const ready = yield* operate("GET", "/health/ready", { headers })
       assert.strictEqual(ready.status, 200)
-      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true, outward: "on" })
+      assert.deepStrictEqual<unknown>(ready.body, {
+        status: "ok",
+        version: "0.1.0",
+        database: "ok",
+        migrations: true,
+        acquirer: "simulator",
+        outward: "on",
+        stalled_loops: []
+      })
       const { headers: received, status, text } = yield* operate("GET", "/metrics", { headers })
       assert.strictEqual(status, 200)
       assert.match(String(received["content-type"]), /^text\/plain/)
-      const count = (pattern: RegExp) => Number(pattern.exec(text)?.[1]) - Number(pattern.exec(before)?.[1] ?? 0)
-      assert.isAtLeast(count(/^pix_payments_http_requests_total\{route="\/v1\/charges",status="201"\} (\d+)$/m), 2)
-      assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m), 2)
-      assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="failed"\} (\d+)$/m), 4)
-      assert.isAtLeast(count(/^pix_payments_webhook_attempt_duration_ms_count (\d+)$/m), 6)
+      const [earlier, later] = [parseExposition(before), parseExposition(text)]
+      const count = (name: string, labels: Readonly<Record<string, string>> = {}) =>
+        sumOf(later, name, labels) - sumOf(earlier, name, labels)
+      const creation = { listener: "public", method: "POST", route: "/v1/charges" }
+      assert.strictEqual(count("http_requests_total", { ...creation, status: "201" }), 2)
+      assert.strictEqual(count("http_request_duration_seconds_count", { ...creation, status: "2xx" }), 2)
+      assert.isAtLeast(count("webhook_attempts_total", { outcome: "delivered" }), 2)
+      assert.isAtLeast(count("webhook_attempts_total", { outcome: "failed" }), 4)
+      assert.isAtLeast(count("webhook_attempt_duration_seconds_count"), 6)
+      assert.isAtLeast(count("http_requests_total", { listener: "operator", route: "/health/ready", status: "200" }), 1)
+      assert.isTrue(
+        later.some(
+          ({ labels, value }) => labels["route"] === "/v1/payouts" && labels["status"] === "500" && value === 0
+        ),
+        "an alert sees the first increase"
+      )
+      assert.strictEqual(sumOf(later, "acquirer_info", { acquirer: "simulator" }), 1)
       // The public listener does not serve them.
       for (const path of ["/metrics", "/health/live", "/health/ready", "/operator/v1/accounts"]) {
         assertRefused(yield* call("GET", path, { key }), "NOT_FOUND")

@@ -132,7 +132,6 @@ const listening = Effect.fnUntraced(function* ({ probes = [], routes = [], setti
     pages: [],
     probes,
     refusalOf: () => undefined,
-    onShed: () => {},
     onAnswered: () => {}
   }).pipe(Effect.provideContext(context), Effect.provideService(References.MinimumLogLevel, "None"))
 })

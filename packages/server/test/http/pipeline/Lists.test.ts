@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import {
   addListedOperator,
+  addListedReconciliation,
   combinationsOf,
   type ListAsked,
   listsFor,
@@ -27,6 +28,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
     const { makeCaller } = yield* TestService
     const { accountId, applicationId, key, keyId } = yield* makeCaller()
     yield* addListedOperator
+    yield* addListedReconciliation
     return { accountId, applicationId, key, keyId, endpointId: randomUUID() }
   })
 
@@ -89,7 +91,9 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
         INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, events, active,
           created_at, deleted_at)
         VALUES (${second.endpointId}::uuid, ${second.accountId}::uuid, ${second.applicationId}::uuid, 'https://a.com/',
-          'https://a.com/', 'https://a.com', '{}', true, now(), now())`
+          'https://a.com/', 'https://a.com', '{}', true, now(), now()),
+          (${first.endpointId}::uuid, ${first.accountId}::uuid, ${first.applicationId}::uuid, 'https://b.com/',
+          'https://b.com/', 'https://b.com', '{}', true, now(), NULL)`
       const [paid, ...pending] = yield* sql<{ id: string; end_to_end_id: string | null; at: Date }>`
         SELECT id, end_to_end_id, created_at AS at FROM charges WHERE account_id = ${first.accountId}::uuid
           AND origin = 'api' AND status IN ('paid', 'pending') ORDER BY status, id`

@@ -32,7 +32,13 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
         for (const [body, message] of [
           [undefined, "The request body is empty. It must be a JSON object."],
           ["[]", "The request body must be a JSON object, got a list of 0."],
-          ["amount=1000", "The request body is not JSON."]
+          ["amount=1000&customer[name]=Ana", "The request body is a form. It must be JSON, sent as application/json."],
+          ["--b\r\nContent-Disposition: x", "The request body is a form. It must be JSON, sent as application/json."],
+          ['{"amount":1000,}', "The request body is not JSON, at line 1 column 16."],
+          ['{\n  "secret": hush}', "The request body is not JSON."],
+          ['{"amount":1000', "The request body is not JSON, at line 1 column 15."],
+          ['{"amount":', "The request body is JSON that ends too early."],
+          ['{"customer":{"name":"Ana', "The request body is JSON that ends too early."]
         ] as const) {
           assert.strictEqual((yield* post({ body })).body.message, message)
         }

@@ -58,6 +58,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
             },
             webhook_url: "https://loja.example/hook",
             paid_at: null,
+            refunded_amount: 0,
             failure_reason: null,
             sequence: 2
           })

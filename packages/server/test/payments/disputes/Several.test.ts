@@ -22,6 +22,24 @@ const charged = Effect.gen(function* () {
   return { accountId, key, id: charge.id, endToEndId: charge.pix.end_to_end_id ?? "" }
 })
 
+/** A MED that the provider opened before anything of here. */
+const opening = (endToEndId: string, amount: number) =>
+  ({
+    _tag: "med.opened",
+    txid: "",
+    endToEndId,
+    externalId: newPix(),
+    amount,
+    reason: "x",
+    atMs: Date.UTC(2026, 10, 1)
+  }) as const
+
+const lossOf = ({ externalId }: { readonly externalId: string }) =>
+  ({ _tag: "med.lost", disputeId: "", externalId }) as const
+
+const returnOf = (endToEndId: string, amount: number) =>
+  ({ _tag: "charge.returned", txid: "", endToEndId, externalId: newPix(), amount, as: "charged_back" }) as const
+
 const amountsOf = (chargeId: string) =>
   Effect.map(disputesOf(chargeId), (all) => all.map(({ amount, status }) => `${status} ${amount}`).toReversed())
 
@@ -110,31 +128,82 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
-  it.effect("DSP-7: the return of a MED ends the one of its amount", () =>
+  it.effect.each([
+    { lost: "its", amount: 500, available: 200, blocked: 300 },
+    { lost: "the other", amount: 300, available: 0, blocked: 500 }
+  ])(
+    "DSP-4, DSP-7: a return moves its money; which MED is over, the decision says: $lost",
+    ({ amount, available, blocked }) =>
+      Effect.gen(function* () {
+        const { accountId, id } = yield* charged
+        const [one, other] = [yield* med(id, { amount: 300 }), yield* med(id, { amount: 500 })]
+        yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount: 500 })
+        assert.deepStrictEqual(yield* amountsOf(id), ["open 300", "open 500"])
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 200, blocked: 300 })
+        yield* simulated(`/disputes/${(amount === 500 ? other : one).id}/lose`)
+        // Its money has gone back. What the other one contests is blocked, as far as there is money.
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available, blocked })
+        yield* assertLedgerHolds
+      })
+  )
+
+  it.effect("DSP-5, DSP-7: of two MEDs of one amount, the one that is lost has the return that came before both", () =>
     Effect.gen(function* () {
-      const { accountId, id } = yield* charged
-      const [one, other] = [yield* med(id, { amount: 300 }), yield* med(id, { amount: 500 })]
-      yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount: 500 })
-      assert.deepStrictEqual([(yield* disputeOf(one.id)).status, (yield* disputeOf(other.id)).status], ["open", "lost"])
-      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 200, blocked: 300 })
+      const { accountId, endToEndId, id } = yield* charged
+      yield* notified(returnOf(endToEndId, 300))
+      const [lost, open] = [opening(endToEndId, 300), opening(endToEndId, 300)]
+      assert.strictEqual(yield* notified(open), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 400, blocked: 300 })
+      assert.strictEqual(yield* notified({ ...lost, isLost: true }), "applied")
+      assert.strictEqual(yield* notified(lossOf(lost)), "ignored")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 400, blocked: 300 })
+      assert.strictEqual(yield* notified({ ...lossOf(open), _tag: "med.won" }), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
+      assert.deepStrictEqual(yield* amountsOf(id), ["lost 300", "won 300"])
       yield* assertLedgerHolds
     })
+  )
+
+  it.effect("DSP-5, DSP-7: a MED that was read while it was open takes the return that came before it", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId } = yield* charged
+      yield* notified(returnOf(endToEndId, 300))
+      const stale = opening(endToEndId, 300)
+      assert.strictEqual(yield* notified(stale), "applied")
+      assert.strictEqual(yield* notified(lossOf(stale)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
+      // One that was opened after that return has its own.
+      const later = { ...opening(endToEndId, 200), atMs: Date.UTC(2100, 0, 1) }
+      for (const each of [{ ...later, isLost: true }, lossOf(later)])
+        assert.strictEqual(yield* notified(each), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 500, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect(
+    "DSP-5, DSP-7: a return that nothing announced, beside a loss without a return: each cent goes back once",
+    () =>
+      Effect.gen(function* () {
+        const { accountId, endToEndId } = yield* charged
+        const [one, other] = [opening(endToEndId, 300), opening(endToEndId, 200)]
+        for (const each of [one, lossOf(one)]) assert.strictEqual(yield* notified(each), "applied")
+        // The other one's, which the service has not heard of.
+        yield* notified(returnOf(endToEndId, 200))
+        for (const each of [{ ...other, isLost: true }, lossOf(other)]) yield* notified(each)
+        yield* notified(returnOf(endToEndId, 300))
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 500, blocked: 0 })
+        yield* assertLedgerHolds
+      })
   )
 
   it.effect("DSP-5, DSP-7: the opening of a MED whose return came first blocks nothing more", () =>
     Effect.gen(function* () {
       const { accountId, endToEndId, id } = yield* charged
       yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount: 300 })
-      const opened = {
-        _tag: "med.opened",
-        txid: "",
-        endToEndId,
-        externalId: newPix(),
-        amount: 300,
-        reason: "x"
-      } as const
+      const opened = { ...opening(endToEndId, 300), isLost: true }
       assert.strictEqual(yield* notified(opened), "applied")
-      assert.strictEqual(yield* notified({ _tag: "med.lost", disputeId: "", externalId: opened.externalId }), "ignored")
+      assert.strictEqual(yield* notified(lossOf(opened)), "ignored")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
       assert.deepStrictEqual(yield* amountsOf(id), ["lost 300"])
       const sql = yield* SqlClient
@@ -148,10 +217,9 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
       for (const amount of [300, 200]) yield* simulated(`/charges/${id}/return`, { as: "charged_back", amount })
       assert.deepStrictEqual(yield* amountsOf(id), ["lost 300", "lost 200"])
       for (const amount of [300, 200]) {
-        const opened = { _tag: "med.opened", txid: "", endToEndId, externalId: newPix(), amount, reason: "x" } as const
+        const opened = { ...opening(endToEndId, amount), isLost: true }
         assert.strictEqual(yield* notified(opened), "applied")
-        const lost = { _tag: "med.lost", disputeId: "", externalId: opened.externalId } as const
-        assert.strictEqual(yield* notified(lost), "ignored")
+        assert.strictEqual(yield* notified(lossOf(opened)), "ignored")
       }
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 500, blocked: 0 })
       yield* assertLedgerHolds

@@ -45,6 +45,9 @@ const returnOf = (endToEndId: string, amount: number, tag: "charge.returned" | "
     ...(tag === "charge.returned" && { as: "charged_back" as const })
   }) as Parameters<typeof notified>[0]
 
+const lossOf = ({ externalId }: { readonly externalId: string }) =>
+  ({ _tag: "med.lost", disputeId: "", externalId }) as const
+
 const disputesOf = (exceptionId: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -98,13 +101,52 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     Effect.gen(function* () {
       const { accountId, endToEndId, id } = yield* accepted()
       assert.strictEqual(yield* notified(returnOf(endToEndId, 300)), "applied")
-      const med = medOf(endToEndId, { amount: 300 })
+      const med = { ...medOf(endToEndId, { amount: 300 }), isLost: true }
       assert.strictEqual(yield* notified(med), "applied")
-      assert.strictEqual(yield* notified({ _tag: "med.lost", disputeId: "", externalId: med.externalId }), "ignored")
+      assert.strictEqual(yield* notified(lossOf(med)), "ignored")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1700, blocked: 0 })
       assert.lengthOf(yield* disputesOf(id), 1)
       yield* assertLedgerHolds
     })
+  )
+
+  it.effect("BAL-14, DSP-4, DSP-7: a return moves its money; which MED is over, the decision says", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId } = yield* accepted()
+      const [one, other] = [medOf(endToEndId, { amount: 300 }), medOf(endToEndId, { amount: 500 })]
+      for (const each of [one, other]) yield* notified(each)
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 500)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1200, blocked: 300 })
+      assert.strictEqual(yield* notified(lossOf(one)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 500 })
+      assert.strictEqual(yield* notified({ ...lossOf(other), _tag: "med.won" }), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1500, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect.each([{ isFirst: true }, { isFirst: false }])(
+    "BAL-14, DSP-10: of a payment of which a MED's return took a part, and whose rest is accepted, it takes nothing more (MED first: $isFirst)",
+    ({ isFirst }) =>
+      Effect.gen(function* () {
+        const before = yield* unallocated()
+        const { accountId } = yield* caller
+        const payment = paymentOf("", { amount: 900 })
+        yield* notified(payment)
+        const endToEndId = payment.endToEndId!
+        const [{ id }] = (yield* exceptionsOf(endToEndId)) as [Exception]
+        const [med, back] = [medOf(endToEndId, { amount: 300 }), returnOf(endToEndId, 300)]
+        for (const each of isFirst ? [med, back] : [back, med]) yield* notified(each)
+        yield* resolved(id, { action: "accept", account_id: accountId })
+        assert.strictEqual(yield* notified(lossOf(med)), "applied")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 600, blocked: 0 })
+        assert.strictEqual(yield* unallocated(), before)
+        assert.deepStrictEqual(
+          (yield* exceptionsOf(endToEndId)).map(({ kind, status }) => `${kind} ${status}`),
+          ["unidentified_payment resolved", "unmatched_dispute resolved"]
+        )
+        yield* assertLedgerHolds
+      })
   )
 
   it.effect("BAL-14, DSP-12: a MED that is won gives the money back; two block at most what is left", () =>
@@ -219,8 +261,10 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
           now() + interval '1 hour', now() FROM acquirer_exceptions WHERE id = ${id}::uuid RETURNING id`
       yield* sql`
         WITH moved AS (
-          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now())
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+            position, day)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now(),
+            1000, now())
         )
         UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END
         WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`

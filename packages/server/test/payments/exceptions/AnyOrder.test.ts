@@ -12,7 +12,7 @@ import { created } from "../../support/ChargeRequests.ts"
 import { movedTo, newConnection, newPix, notified, txidOf, unallocated } from "../../support/Exceptions.ts"
 import { incompleteKeys } from "../../support/KeyTables.ts"
 import { type Random, randomFrom } from "../../support/Model.ts"
-import { ledgerBalancesOf, operated } from "../../support/Money.ts"
+import { assertRefundedAmounts, ledgerBalancesOf, operated } from "../../support/Money.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const histories = Number(process.env["EXCEPTION_HISTORIES"] ?? 40)
@@ -174,6 +174,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
           )
         )
         assert.deepStrictEqual(explained, left)
+        yield* assertRefundedAmounts
         const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
           [...verified.accounts.filter(({ computed, kept }) => computed !== kept), ...verified.states],

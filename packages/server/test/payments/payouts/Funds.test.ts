@@ -103,10 +103,20 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
   )
   it.effect("PAY-2: When available is lower than amount plus fee, the answer is 400 `INSUFFICIENT_BALANCE`", () =>
     Effect.gen(function* () {
-      const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 30, basis_points: 100 } })
+      const { accountId, applicationId, key } = yield* funded(10_000, { payout_fee: { fixed: 30, basis_points: 100 } })
       // 9872 + 30 + 99 = 10001; 9871 + 30 + 99 = 10000
       const idempotencyKey = newKey()
-      assertRefused(yield* payOut(key, { amount: 9872 }, idempotencyKey), "INSUFFICIENT_BALANCE")
+      const refused = yield* payOut(key, { amount: 9872 }, idempotencyKey)
+      assertRefused(refused, "INSUFFICIENT_BALANCE")
+      const lower = "The available balance is lower than amount plus fee."
+      assert.strictEqual(
+        refused.text.match(/"message":"(.*?)"/)?.[1],
+        `${lower} 10001 cents are needed, 10000 are available.`
+      )
+      const { makeKey } = yield* TestService
+      const blind = yield* makeKey(applicationId, { scopes: ["payout:write"] })
+      const toBlind = yield* payOut(blind.key, { amount: 9872 })
+      assert.strictEqual(toBlind.text.match(/"message":"(.*?)"/)?.[1], `${lower} 10001 cents are needed.`)
       assert.deepStrictEqual((yield* listedPayouts(key)).data, [])
       assert.strictEqual(yield* availableOf(key), 10_000)
       // Nothing was created with the key: it is still free.

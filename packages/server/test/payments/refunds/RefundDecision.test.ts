@@ -1,13 +1,16 @@
 /** The decisions of refunds and disputes, without a database: histories of one charge, compared with `RefundModel`. */
 import { assert, describe, it } from "@effect/vitest"
 import { noFunds } from "@pix-payments/domain/ChargeMoney"
+import { returnOfLoss } from "@pix-payments/domain/Dispute"
 import * as Schema from "effect/Schema"
 import { providerIdOf } from "../../../src/providers/Acquirer.ts"
 import type { ChargeOrder } from "../../../src/providers/OrderStore.ts"
 import { afterStep, type ChargeStep, type LockedCharge } from "../../../src/payments/charges/ChargeDecision.ts"
 import {
-  arrivedBefore,
+  arrivedWith,
   claimsOn,
+  contestedByOthers,
+  decideKnownLoss,
   decideLoss,
   decideOpening,
   decideReport,
@@ -20,17 +23,18 @@ import {
   decideEnd,
   decideOrder,
   decideReturn,
-  type LostDisputes,
   orderedRefund,
   providerRefund,
   type RefundChange,
-  type ReportedReturn
+  type ReportedReturn,
+  unnamedReturns
 } from "../../../src/payments/refunds/RefundDecision.ts"
 import type { StoredRefund } from "../../../src/payments/refunds/RefundStore.ts"
 import { paidCharge } from "../../support/NewCharge.ts"
 import * as Model from "../../support/RefundModel.ts"
 
 const NOW = 1_000_000
+const HOUR_MS = 3_600_000
 let count = 0
 const ids = { next: () => ({ id: `id-${(count += 1)}`, epochMs: NOW }) }
 
@@ -43,6 +47,8 @@ class History {
   locked: LockedCharge
 
   readonly amount: number
+  /** The provider's clock, in hours. */
+  now = 100
 
   constructor(amount: number, isDelayed: boolean) {
     this.amount = amount
@@ -95,7 +101,7 @@ class History {
   }
 
   giveBack(report: ReportedReturn) {
-    const isApplied = Model.giveBack(this.model, report.amount, report)
+    const isApplied = Model.giveBack(this.model, report.amount, report, report.atMs ?? 0)
     const change = decideReturn(this.facts, report, ids)
     assert.strictEqual(change.isApplied, isApplied)
     this.apply(change)
@@ -110,17 +116,18 @@ class History {
     assert.deepStrictEqual({ isApplied, refunds, steps }, { isApplied: false, refunds: [], steps: [] })
   }
 
-  open(amount: number | undefined) {
+  open(amount: number | undefined, at: number, isLost: boolean) {
     const externalId = `med-${ids.next().id}`
-    const isOpened = Model.openMed(this.model, externalId, amount)
-    const reported = { _tag: "med.opened", txid: "", externalId, reason: "fraud" } as const
+    const isOpened = Model.openMed(this.model, externalId, amount, { at, isLost })
+    const reported = { _tag: "med.opened", txid: "", externalId, reason: "fraud", atMs: at } as const
     const med = amount === undefined ? reported : { ...reported, amount }
-    const known = arrivedBefore(this.disputes, med)
-    const opening = known === undefined ? decideOpening(this.locked, this.disputes, med, ids) : undefined
-    assert.strictEqual((known ?? opening) !== undefined, isOpened)
-    if (known !== undefined) {
-      this.disputes = this.disputes.map((each) => (each.id === known.id ? { ...each, externalId } : each))
+    const known = arrivedWith(amount ?? 0, this.disputes)
+    if (isLost && this.isKnownLoss({ amount, openedAtMs: at }, known?.id ?? externalId, undefined)) {
+      this.disputes = this.disputes.map((each) => (each.id === known?.id ? { ...each, externalId } : each))
+      return assert.isTrue(isOpened)
     }
+    const opening = decideOpening(this.locked, this.disputes, med, ids)
+    assert.strictEqual(opening !== undefined, isOpened)
     if (opening === undefined) return
     this.locked = afterStep(this.locked, opening.step)
     this.disputes.push(opening.dispute)
@@ -132,6 +139,10 @@ class History {
     if (med === undefined || dispute === undefined) return
     const isApplied = isWon ? Model.win(this.model, med) : Model.lose(this.model, med)
     const decided = decideReport(dispute, isWon ? "won" : "lost", NOW, ids)
+    if (!isWon && decided !== undefined && this.isKnownLoss(dispute, dispute.id, dispute.id)) {
+      this.disputes = this.disputes.map((each) => (each.id === dispute.id ? decided.dispute : each))
+      return assert.isTrue(isApplied)
+    }
     const loss = isWon || decided === undefined ? undefined : decideLoss(this.locked, dispute, this.disputes)
     assert.strictEqual(decided !== undefined && (isWon || loss !== undefined), isApplied)
     if (decided === undefined) return
@@ -143,7 +154,7 @@ class History {
       if (loss.amount > 0) this.put(providerRefund(this.locked.charge, ids.next(), made))
     }
     this.disputes = this.disputes.map((each) => (each.id === dispute.id ? decided.dispute : each))
-    if (loss?.isEmpty === true) this.loseOpen("all")
+    if (loss?.isEmpty === true) this.loseOpen()
   }
 
   release() {
@@ -175,7 +186,7 @@ class History {
     assert.deepStrictEqual(change.after, after)
     this.locked = { ...after, order: change.orderEnd === undefined ? after.order : undefined }
     for (const refund of change.refunds) this.put(refund)
-    if (change.loses !== undefined) this.loseOpen(change.loses)
+    if (change.isEmpty) this.loseOpen()
     if (change.arrivedLost > 0) {
       const med = { amount: change.arrivedLost, reason: "returned", arrivedResolved: true }
       this.disputes.push(newDispute(contestedCharge(after.charge), ids.next(), med))
@@ -186,10 +197,23 @@ class History {
     this.refunds.set(refund.id, refund)
   }
 
-  private loseOpen(which: LostDisputes) {
-    const isMeant = ({ id }: StoredDispute) => which === "all" || which.disputeId === id
+  /** Names the return of a MED that is lost, where it was booked before. */
+  private isKnownLoss(
+    med: { readonly amount: number | undefined; readonly openedAtMs: number },
+    disputeId: string,
+    but: string | undefined
+  ): boolean {
+    const returned = returnOfLoss(med, unnamedReturns([...this.refunds.values()]))
+    if (returned === undefined) return false
+    this.locked = afterStep(this.locked, decideKnownLoss(this.locked, contestedByOthers(this.disputes, but)))
+    const { atMs: _at, ...refund } = returned
+    this.put({ ...refund, disputeId })
+    return true
+  }
+
+  private loseOpen() {
     this.disputes = this.disputes.map((dispute) =>
-      isMeant(dispute) && isOpen(dispute) ? decideReport(dispute, "lost", NOW, ids)!.dispute : dispute
+      isOpen(dispute) ? decideReport(dispute, "lost", NOW, ids)!.dispute : dispute
     )
   }
 
@@ -216,12 +240,12 @@ const run = (history: History, { index, kind, one, other, part }: typeof Command
       return history.end(one, other)
     case "return": {
       const as = one && other ? "charged_back" : "refunded"
-      return history.giveBack({ as, isMed: one, amount, externalId: ids.next().id, atMs: undefined })
+      return history.giveBack({ as, isMed: one, amount, externalId: ids.next().id, atMs: history.now * HOUR_MS })
     }
     case "repeat":
       return history.repeat(index)
     case "open":
-      return history.open(amount)
+      return history.open(amount, (history.now - index) * HOUR_MS, one)
     case "decide":
       return history.decide(index, one)
     case "release":
@@ -240,6 +264,7 @@ describe("decideOrder, decideEnd, decideReturn, decideOpening, decideWin, decide
     ([amount, isDelayed, commands]) => {
       const history = new History(amount, isDelayed)
       for (const command of commands) {
+        history.now += 1
         run(history, command)
         history.check()
       }

@@ -28,7 +28,7 @@ import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts
 import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
-import { ledgerBalancesOf } from "../../support/Money.ts"
+import { assertRefundedAmounts, ledgerBalancesOf } from "../../support/Money.ts"
 import {
   complete,
   fail,
@@ -45,6 +45,7 @@ import {
 
 const STEPS = 25
 const HOUR_MS = 3_600_000
+const START_MS = Date.UTC(2026, 10, 21)
 const onlySeed = process.env["REFUND_SEED"]
 const seeds =
   onlySeed === undefined
@@ -243,14 +244,18 @@ const settle = Effect.fnUntraced(function* (history: History) {
 
 let facts = 0
 
+/** The provider's clock: an hour a step. */
+const now = ({ steps }: History) => START_MS + steps.length * HOUR_MS
+
 const reportReturn = Effect.fnUntraced(function* (history: History) {
   const { id, model, random, steps } = history
   const amount = someAmount(history)
-  const fact = { txid: txidFromId(id), externalId: `return-${(facts += 1)}`, ...amountIn(amount) }
+  const atMs = now(history)
+  const fact = { txid: txidFromId(id), externalId: `return-${(facts += 1)}`, atMs, ...amountIn(amount) }
   const isMed = random.chance(0.5)
   const as = isMed && random.chance(0.6) ? "charged_back" : "refunded"
   steps.push(`${isMed ? `returned as ${as}` : "refunded by the provider"} ${amount ?? "all"}`)
-  const isApplied = giveBack(model, amount, { as, isMed })
+  const isApplied = giveBack(model, amount, { as, isMed }, atMs)
   const report = isMed
     ? ({ _tag: "charge.returned", as, ...fact } as const)
     : ({ _tag: "charge.refunded", ...fact } as const)
@@ -265,9 +270,13 @@ const reportMed = Effect.fnUntraced(function* (history: History) {
     const externalId = `med-${(facts += 1)}`
     // Of several of one amount, a return ends the one with the lowest id.
     aheadMs = 0
-    steps.push(`MED ${amount ?? "all"}`)
-    const isApplied = openMed(model, externalId, amount)
-    const report = { _tag: "med.opened", txid: txidFromId(id), externalId, reason: "x", ...amountIn(amount) } as const
+    const isLost = random.chance(0.4)
+    steps.push(`MED ${amount ?? "all"}${isLost ? ", lost" : ""}`)
+    // It is heard of at some time after its opening.
+    const at = now(history) - random.below(6) * HOUR_MS
+    const isApplied = openMed(model, externalId, amount, { at, isLost })
+    const fact = { txid: txidFromId(id), externalId, reason: "x", atMs: at, isLost, ...amountIn(amount) }
+    const report = { _tag: "med.opened", ...fact } as const
     return yield* isApplied ? notify(history, report, true) : raised(report)
   }
   const { externalId } = decided
@@ -289,7 +298,7 @@ const completeLate = Effect.fnUntraced(function* (history: History) {
   if (one === undefined) return
   steps.push(`a refund that failed completed: ${one.amount}`)
   const before = model.returned
-  giveBack(model, one.amount, { as: "refunded", isMed: false })
+  giveBack(model, one.amount, { as: "refunded", isMed: false }, now(history))
   // What the charge does not have any more is an exception.
   const expected = model.returned - before === one.amount ? "applied" : "exception"
   yield* notify(history, { _tag: "return.completed", orderId: one.id }, expected)
@@ -386,7 +395,7 @@ layer(
         const history = yield* begin(1)
         const { accountId, id } = history
         const txid = txidFromId(id)
-        const returned = { as: "refunded", externalId: `earlier-${id}`, amount: 100 } as const
+        const returned = { as: "refunded", externalId: `earlier-${id}`, amount: 100, atMs: START_MS } as const
         yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
         aheadMs = orderedAheadMs
         answers.set(txid, outcomes.accepted)
@@ -420,6 +429,7 @@ layer(
             return Effect.die(new Error(message, { cause: defect }))
           })
         }
+        yield* assertRefundedAmounts
         const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
           [...verified.accounts.filter(({ computed, kept }) => computed !== kept), ...verified.states],

@@ -4,7 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import { X509Certificate } from "node:crypto"
-import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import { textOf } from "../../../src/base/observability/Exposition.ts"
+import { Metrics } from "../../../src/base/observability/Metrics.ts"
 import { ConnectionRegistry } from "../../../src/providers/connections/ConnectionRegistry.ts"
 import { warningDays, watch } from "../../../src/providers/connections/ConnectionMonitor.ts"
 import { startDouble } from "../../support/Bank.ts"
@@ -48,7 +49,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
         of("ends within 1 days"),
         of("has ended")
       ])
-      const metrics = yield* PrometheusMetrics.format({ prefix: "pix_payments" })
+      const metrics = textOf((yield* Metrics).read())
       for (const name of ["circuit_open", "calls_in_flight", "certificate_seconds"]) {
         assert.match(metrics, new RegExp(`pix_payments_acquirer_connection_${name}\\{[^}]*connection="${id}"[^}]*\\}`))
       }

@@ -38,7 +38,7 @@ export const installationHandlers = Effect.gen(function* () {
           ),
           ({ settings }) => answer(200, toInstallation(settings))
         )
-      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") })),
+      }).pipe(Effect.catchTags({ InvalidStateError: invalidState, RequestRefused: refusedAs("VALIDATION_ERROR") })),
     confirmOutward: () =>
       run(
         Effect.flatMap(installation.get, ({ system_identifier_changed: isChanged }) =>

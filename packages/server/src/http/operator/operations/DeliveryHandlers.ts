@@ -16,7 +16,8 @@ import { toWebhookEndpoint } from "../../../webhooks/endpoints/WebhookEndpoints.
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { ofAccount } from "../../../database/statements/Paging.ts"
+import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const deliveryHandlers = Effect.gen(function* () {
@@ -26,15 +27,14 @@ export const deliveryHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* deliveries.list(
-          {
-            status: query.status,
-            resourceId: query.resource_id,
-            endpointId: query.endpoint_id,
-            event: query.event
-          },
-          page
-        )
+        const filters = {
+          status: query.status,
+          resourceId: query.resource_id,
+          endpointId: query.endpoint_id,
+          event: query.event,
+          ...createdBetween(query)
+        }
+        const rows = yield* ofAccount(query.account_id)(deliveries.list(filters, page))
         return listAnswer(rows, toDelivery, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>

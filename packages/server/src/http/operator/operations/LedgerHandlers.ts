@@ -4,6 +4,7 @@
 import type { LedgerEntry } from "@pix-payments/api/operator/Ledger"
 import type { Cents } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
+import type { BrokenClose } from "../../../ledger/ChainCheck.ts"
 import type { LedgerKind } from "../../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../../ledger/LedgerReports.ts"
 import { LedgerVerification, type Verified } from "../../../ledger/LedgerVerification.ts"
@@ -25,19 +26,19 @@ export const ledgerHandlers = Effect.gen(function* () {
         return listAnswer(rows, toLedgerEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     verify: ({ query }) =>
-      verification.verify(query.full === "true" ? "full" : "since-checkpoint").pipe(
+      verification.verify(query.full === "true" ? "full" : "since-close").pipe(
         Effect.map((verified) => {
           const accounts = verified.accounts.map(toLedgerBalance)
           const differences = accounts.filter(({ computed, kept }) => computed !== kept)
           const states = verified.states.map(toLedgerBalance)
-          const replaced = verified.replaced.map(toLedgerBalance)
+          const closes = verified.closes.map(toBrokenClose)
           return answer(200, {
             object: "ledger_verification" as const,
-            consistent: differences.length + states.length + replaced.length === 0,
+            consistent: differences.length + states.length + closes.length === 0,
             accounts,
             differences,
             states,
-            replaced_checkpoints: replaced
+            closes
           })
         })
       )
@@ -58,6 +59,13 @@ const toLedgerBalance = ({ computed, kept, kind, ownerId }: Verified) => ({
   account: { account_id: ownerId, name: kind },
   kept,
   computed
+})
+
+const toBrokenClose = ({ book, day, ownerId, problem }: BrokenClose) => ({
+  account_id: book === "ledger" ? ownerId : null,
+  connection_id: book === "bank" ? ownerId : null,
+  day,
+  problem
 })
 
 /** The ledger entry of `/operator/v1`. */

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow, type IdRange } from "../../../operations/AuditLog.ts"
 import { listRequests, type RequestRow } from "../../../operations/RequestLogList.ts"
-import { idsBetween } from "../../../database/statements/Paging.ts"
+import { idsBetween, ofAccount } from "../../../database/statements/Paging.ts"
 import { HIGHEST, LOWEST } from "../../../database/statements/Seek.ts"
 import { orUnavailable } from "../../../database/Unavailable.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
@@ -22,7 +22,7 @@ export const requestHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* listRequests(query, page)
+        const rows = yield* ofAccount(query.account_id)(listRequests({ ...query, ...createdBetween(query) }, page))
         return listAnswer(rows, toRequest, page)
       }).pipe(Effect.provideService(SqlClient, sql), orUnavailable, Effect.catchTags({ UnknownCursor: unknownCursor }))
   }

@@ -79,7 +79,7 @@ export const timelineHandlers = Effect.gen(function* () {
         const { createdAtMs, endToEndId, id } = yield* charges.find(params.id)
         const changes = yield* store.changesOf(id, page.limit)
         const orders = yield* store.ordersOfCharge(id, page.limit)
-        const returned = yield* refunds.list({ chargeId: id }, page)
+        const { rows: returned } = yield* refunds.list({ chargeId: id }, { ...page, limit: page.limit + 1 })
         const contested = yield* disputes.list({ chargeId: id }, page)
         const subjects = [
           txidFromId(id),

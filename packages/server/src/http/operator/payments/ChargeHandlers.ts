@@ -1,20 +1,27 @@
 /**
  * The operator routes of charges and checkout charges.
  */
-import { decodeCreateCheckoutCharge, decodeRefundBody, type OperatorCharge } from "@pix-payments/api/operator/Charges"
-import type { Cents } from "@pix-payments/domain/Cents"
+import {
+  type chargeFilters,
+  decodeCreateCheckoutCharge,
+  decodeRefundBody,
+  OperatorCharge
+} from "@pix-payments/api/operator/Charges"
+import type { Operator } from "@pix-payments/api/Security"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { Cancellations } from "../../../payments/charges/Cancellations.ts"
 import { RefundOrders, RefundRejected } from "../../../payments/refunds/RefundOrders.ts"
 import { toCharge } from "../../../payments/charges/ChargeResource.ts"
 import { Charges } from "../../../payments/charges/Charges.ts"
+import type { ChargeWalkFilters } from "../../../payments/charges/ChargeWalks.ts"
 import { ChargeRejected, type Created, NewCharges } from "../../../payments/charges/NewCharges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
-import { type ChargeRefunds, RefundStore, toRefund } from "../../../payments/refunds/RefundStore.ts"
+import { RefundStore, type ShownRefund, toRefund } from "../../../payments/refunds/RefundStore.ts"
 import { DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
 import { type Done, OrderKeys } from "../../../operators/OrderKeys.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -30,8 +37,10 @@ import {
 } from "../../pipeline/WireTranslation.ts"
 import { toDelivery } from "../operations/DeliveryHandlers.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
-import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+import type { Page } from "../../../database/statements/Paging.ts"
+import { createdBetween, documentFrom, instantFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
+import { csvAnswer, reaisOf } from "../Csv.ts"
+import { isHidden, knownId, NO_PAGE, NOTHING, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const chargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges
@@ -39,19 +48,34 @@ export const chargeHandlers = Effect.gen(function* () {
   const deliveries = yield* DeliveryStore
   const refunds = yield* RefundStore
 
+  /** Reads pages of the charges that the filters of a query leave. */
+  const read = (caller: Operator, query: ChargeFiltersQuery) =>
+    Effect.fnUntraced(function* (page: Page) {
+      if (isHidden(caller, query.customer_document)) return NO_PAGE
+      const found = yield* charges.listAll(query.account_id, filtersOf(query), page)
+      const now = yield* Clock.currentTimeMillis
+      const refunded = yield* refunds.ofCharges(found.rows.map(({ id }) => id))
+      return { ...found, rows: found.rows.map((charge) => toOperatorCharge(charge, refunded.get(charge.id), now)) }
+    })
+
   const handlers: OperatorHandlers<"charges"> = {
-    list: ({ query }) =>
+    list: ({ caller, query }) =>
       Effect.gen(function* () {
-        const page = pageFrom(query)
-        const rows = yield* charges.listAll(
-          query.account_id,
-          { origin: query.origin, reference: query.reference, endToEndId: query.end_to_end_id },
-          page
-        )
-        const now = yield* Clock.currentTimeMillis
-        const refunded = yield* refunds.ofCharges(rows.map(({ id }) => id))
-        return listAnswer(rows, (charge) => toOperatorCharge(charge, refunded.get(charge.id), now), page)
+        return walkedAnswer(yield* read(caller, query)(pageFrom(query)), (charge) => charge)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    summary: ({ caller, query }) =>
+      Effect.map(
+        isHidden(caller, query.customer_document) ? NOTHING : charges.sumAll(query.account_id, filtersOf(query)),
+        sumAnswer
+      ),
+    export: ({ caller, query }) =>
+      csvAnswer({
+        caller,
+        columns: chargeColumns,
+        schema: OperatorCharge,
+        read: read(caller, query),
+        toItem: (charge) => charge
+      }),
     retrieve: ({ params }) =>
       Effect.gen(function* () {
         const charge = yield* charges.find(params.id)
@@ -65,6 +89,43 @@ export const chargeHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+type ChargeFiltersQuery = Schema.Struct<typeof chargeFilters>["Type"]
+
+const filtersOf = (query: ChargeFiltersQuery): ChargeWalkFilters => ({
+  status: query.status,
+  method: query.method,
+  origin: query.origin,
+  ...createdBetween(query),
+  reference: query.reference,
+  endToEndId: query.end_to_end_id,
+  applicationId: query.application_id,
+  connectionId: query.connection_id,
+  paidAfterMs: instantFrom(query.paid_after),
+  paidBeforeMs: instantFrom(query.paid_before),
+  amountMin: query.amount_min,
+  amountMax: query.amount_max,
+  failureReason: query.failure_reason,
+  customerDocument: documentFrom(query.customer_document),
+  q: query.q
+})
+
+const chargeColumns: Readonly<Record<string, (charge: OperatorCharge) => string | null>> = {
+  id: ({ id }) => id,
+  created_at: (charge) => charge.created_at,
+  account_id: (charge) => charge.account_id,
+  status: ({ status }) => status,
+  method: ({ method }) => method,
+  amount: ({ amount }) => reaisOf(amount),
+  refunded_amount: (charge) => reaisOf(charge.refunded_amount),
+  reference: ({ reference }) => reference,
+  customer_name: ({ customer }) => customer?.name ?? null,
+  customer_document: ({ customer }) => customer?.document ?? null,
+  customer_email: ({ customer }) => customer?.email ?? null,
+  paid_at: (charge) => charge.paid_at,
+  end_to_end_id: ({ pix }) => pix.end_to_end_id,
+  failure_reason: (charge) => charge.failure_reason
+}
 
 export const chargeActionHandlers = Effect.gen(function* () {
   const charges = yield* Charges
@@ -171,14 +232,12 @@ export const withRefunds = Effect.fnUntraced(function* (refunds: RefundStore["Se
 
 const toOperatorCharge = (
   charge: StoredCharge,
-  refunded: ChargeRefunds | undefined,
+  refunds: ReadonlyArray<ShownRefund> | undefined,
   nowMs: number
 ): OperatorCharge => ({
   ...toCharge(charge, nowMs),
   account_id: charge.accountId,
   application_id: charge.applicationId,
   origin: charge.origin,
-  refunds: (refunded?.refunds ?? []).map(toRefund),
-  // What is returned of a charge is at most its amount.
-  refunded_amount: (refunded?.refundedAmount ?? 0) as Cents
+  refunds: (refunds ?? []).map(toRefund)
 })

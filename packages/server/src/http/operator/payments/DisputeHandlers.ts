@@ -12,7 +12,8 @@ import { AuditLog } from "../../../operations/AuditLog.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, rejected, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { ofAccount } from "../../../database/statements/Paging.ts"
+import { createdBetween, instantFrom, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const disputeHandlers = Effect.gen(function* () {
@@ -23,7 +24,14 @@ export const disputeHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* store.list({ chargeId: query.charge_id, status: query.status }, page)
+        const filters = {
+          chargeId: query.charge_id,
+          status: query.status,
+          ...createdBetween(query),
+          deadlineBeforeMs: instantFrom(query.deadline_before),
+          byDeadline: query.order === "deadline"
+        }
+        const rows = yield* ofAccount(query.account_id)(store.list(filters, page))
         const ids = rows.map(({ id }) => id)
         const [messages, defenses] = yield* Effect.all([store.messagesOf(ids), store.defensesOpenOf(ids)])
         return listAnswer(rows, (row) => toOperatorDispute(row, messages.get(row.id), defenses.has(row.id)), page)

@@ -4,10 +4,13 @@
 import {
   type CreateDashboardPayout,
   decodeCreateDashboardPayout,
-  type OperatorPayout
+  OperatorPayout,
+  type payoutFilters
 } from "@pix-payments/api/operator/Payouts"
+import type { Operator } from "@pix-payments/api/Security"
 import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { Ids } from "../../../base/Ids.ts"
@@ -16,6 +19,7 @@ import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
 import { NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
 import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
+import type { PayoutWalkFilters } from "../../../payments/payouts/PayoutWalks.ts"
 import type { StoredPayout } from "../../../payments/payouts/PayoutTable.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -31,24 +35,45 @@ import {
   unknownCursor
 } from "../../pipeline/WireTranslation.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import type { Page } from "../../../database/statements/Paging.ts"
+import { createdBetween, documentFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
+import { csvAnswer, reaisOf } from "../Csv.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import { makeSettle } from "./SettlementHandlers.ts"
-import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+import { isHidden, knownId, NO_PAGE, NOTHING, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
   const exceptions = yield* ExceptionStore
 
+  /** Reads pages of the payouts that the filters of a query leave. */
+  const read = (caller: Operator, query: PayoutFiltersQuery) =>
+    Effect.fnUntraced(function* (page: Page) {
+      if (isHidden(caller, query.recipient_document)) return NO_PAGE
+      const found = yield* payouts.listAll(query.account_id, filtersOf(query), page)
+      const outcomes = yield* exceptions.contradictions(found.rows.map(({ id }) => id))
+      return { ...found, rows: found.rows.map((payout) => toOperatorPayout(payout, outcomes.get(payout.id))) }
+    })
+
   const handlers: OperatorHandlers<"payouts"> = {
-    list: ({ query }) =>
+    list: ({ caller, query }) =>
       Effect.gen(function* () {
-        const page = pageFrom(query)
-        const rows = yield* payouts.list(query.account_id, { status: query.status }, page)
-        const outcomes = yield* exceptions.contradictions(rows.map(({ id }) => id))
-        return listAnswer(rows, (payout) => toOperatorPayout(payout, outcomes.get(payout.id)), page)
+        return walkedAnswer(yield* read(caller, query)(pageFrom(query)), (payout) => payout)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    summary: ({ caller, query }) =>
+      Effect.map(
+        isHidden(caller, query.recipient_document) ? NOTHING : payouts.sumAll(query.account_id, filtersOf(query)),
+        sumAnswer
+      ),
+    export: ({ caller, query }) =>
+      csvAnswer({
+        caller,
+        columns: payoutColumns,
+        schema: OperatorPayout,
+        read: read(caller, query),
+        toItem: (payout) => payout
+      }),
     retrieve: ({ params }) =>
       payouts.find(params.id).pipe(
         Effect.flatMap((payout) => withOutcome(exceptions, payout)),
@@ -58,6 +83,41 @@ export const payoutHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+type PayoutFiltersQuery = Schema.Struct<typeof payoutFilters>["Type"]
+
+const filtersOf = (query: PayoutFiltersQuery): PayoutWalkFilters => ({
+  status: query.status,
+  method: query.method,
+  origin: query.origin,
+  ...createdBetween(query),
+  reference: query.reference,
+  endToEndId: query.end_to_end_id,
+  applicationId: query.application_id,
+  connectionId: query.connection_id,
+  amountMin: query.amount_min,
+  amountMax: query.amount_max,
+  failureReason: query.failure_reason,
+  recipientDocument: documentFrom(query.recipient_document),
+  q: query.q
+})
+
+const payoutColumns: Readonly<Record<string, (payout: OperatorPayout) => string | null>> = {
+  id: ({ id }) => id,
+  created_at: (payout) => payout.created_at,
+  account_id: (payout) => payout.account_id,
+  status: ({ status }) => status,
+  method: ({ method }) => method,
+  amount: ({ amount }) => reaisOf(amount),
+  fee: ({ fee }) => reaisOf(fee),
+  reference: ({ reference }) => reference,
+  recipient_name: ({ recipient }) => recipient.name,
+  recipient_document: ({ recipient }) => recipient.document,
+  pix_key: ({ recipient }) => recipient.pix_key,
+  processed_at: (payout) => payout.processed_at,
+  end_to_end_id: (payout) => payout.end_to_end_id,
+  failure_reason: (payout) => payout.failure_reason
+}
 
 export const payoutActionHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts

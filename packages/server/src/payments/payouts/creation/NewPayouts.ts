@@ -179,7 +179,7 @@ const answerOf = (
     case "LimitExceeded":
       return Effect.fail(new LimitExceededError({ retryAfterSeconds: decision.retryAfterSeconds }))
     case "InsufficientBalance":
-      return Effect.fail(new InsufficientBalanceError())
+      return Effect.fail(new InsufficientBalanceError({ needed: decision.needed, available: decision.available }))
   }
 }
 

@@ -49,7 +49,8 @@ export interface PayoutTerms {
 
 export type Decision =
   | { readonly _tag: "Created" | "Replayed"; readonly payout: StoredPayout }
-  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "StaleCaller" }
+  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "StaleCaller" }
+  | { readonly _tag: "InsufficientBalance"; readonly needed: number; readonly available: number }
   | LimitRefusal
 
 /** What the decisions depend on. */
@@ -106,8 +107,9 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
     if (refusal !== undefined) return refusal
     const fee = payoutFee(requested.amount, { fixed: terms.feeFixedCents, basis_points: terms.feeBasisPoints })
     const available = availableCents.get(requested.accountId) ?? terms.availableCents
-    if (available < requested.amount + fee) return { _tag: "InsufficientBalance" }
-    availableCents.set(requested.accountId, available - requested.amount - fee)
+    const needed = requested.amount + fee
+    if (available < needed) return { _tag: "InsufficientBalance", needed, available }
+    availableCents.set(requested.accountId, available - needed)
     for (const each of limits) used.set(each.ownerId, countedIn(each, requested.amount))
     const isGuarded = terms.duplicateWindowSeconds > 0
     const intent = isGuarded ? intentOf({ ...recipientKey(requested), ...requested }) : ""
@@ -133,6 +135,7 @@ export const creationOf = ({ events, payout }: Granted, ids: Ids["Service"]): Pa
     credit: "payouts_in_transit",
     amount: payout.amount + payout.fee,
     resourceId: payout.id,
+    fee: payout.fee,
     reason: "payout.created"
   })
 })

@@ -9,11 +9,11 @@
  *
  * Rules: OPR-333, OPR-334.
  */
-import { TIMEZONE } from "@pix-payments/domain/Installation"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Caller } from "../../../accounts/Caller.ts"
 import { bigint, integer, text, uuid } from "../../../database/statements/Column.ts"
+import { dayOf, startOf } from "../../../database/statements/Days.ts"
 import { rows, statement, uuids } from "../../../database/statements/Statement.ts"
 
 interface LimitedRequest {
@@ -134,8 +134,8 @@ const readLimits = statement(
     CASE WHEN l.day >= t.day THEN l.cents_in_day ELSE 0 END AS cents_in_day,
     greatest(l.hour, t.hour)::text AS hour, greatest(l.day, t.day)::text AS day,
     ${secondsUntil("greatest(l.hour, t.hour) + interval '1 hour'")} AS seconds_of_hour,
-    ${secondsUntil(`((greatest(l.day, t.day) + 1)::timestamp AT TIME ZONE '${TIMEZONE}')`)} AS seconds_of_day
-  FROM limits l, (SELECT date_trunc('hour', clock_timestamp()) AS hour, (clock_timestamp() AT TIME ZONE '${TIMEZONE}')::date AS day) t
+    ${secondsUntil(startOf("(greatest(l.day, t.day) + 1)"))} AS seconds_of_day
+  FROM limits l, (SELECT date_trunc('hour', clock_timestamp()) AS hour, ${dayOf("clock_timestamp()")} AS day) t
   WHERE l.owner_id = ANY (${owners})`
 )
 

@@ -1,9 +1,10 @@
 /**
- * The advisory locks of the maintenance.
+ * The advisory locks of the service.
  *
  * Guarantees:
  * - `MAINTENANCE_LOCK`: one process at a time changes partitions: a start, the hourly round, or the command.
  * - `REBUILD_LOCK`: one process at a time rebuilds indexes, which delays no change of partitions.
+ * - `CLOSING_LOCK`: one process at a time closes days of the books.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -34,3 +35,4 @@ const unlock = (connection: Connection, lock: number, isLocked: boolean) =>
 // "pix" in ASCII, and one.
 export const MAINTENANCE_LOCK = 7_366_009
 export const REBUILD_LOCK = 7_366_010
+export const CLOSING_LOCK = 7_366_011

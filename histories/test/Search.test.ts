@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest"
+import { order, sorted, type Step } from "../judge/Search.ts"
+
+const move = (label: string, from: number, to: number, available: number): Step => ({
+  label,
+  from,
+  to,
+  available,
+  pending: 0,
+  allows: (before) => before + available >= 0
+})
+
+const read = (from: number, to: number, shown: number): Step => ({
+  label: `read ${shown}`,
+  from,
+  to,
+  available: 0,
+  pending: 0,
+  allows: (available) => available === shown
+})
+
+const verdictOf = (...steps: ReadonlyArray<Step>) => order(sorted(steps))
+
+describe("an order of steps", () => {
+  it("exists where a read that overlaps a payment shows the state before it, and a later one the state after it", () => {
+    const verdict = verdictOf(move("pay", 0, 10, 5), read(2, 8, 0), read(3, 9, 5))
+    expect(verdict._tag).toBe("Ordered")
+  })
+
+  it("does not exist where a later read shows the state before", () => {
+    const verdict = verdictOf(move("pay", 0, 10, 5), read(2, 4, 5), read(5, 9, 0))
+    expect(verdict).toMatchObject({ _tag: "Impossible", available: 5, stuck: { label: "read 0" } })
+  })
+
+  it("does not exist where two debits have only enough for one", () => {
+    const verdict = verdictOf(move("pay", 0, 1, 5), move("one", 2, 6, -5), move("other", 3, 7, -5))
+    expect(verdict._tag).toBe("Impossible")
+  })
+
+  it("lets an unanswered debit happen late, or never", () => {
+    const unanswered: Step = { ...move("unanswered", 2, Infinity, -5), isOptional: true }
+    const paid = move("pay", 0, 1, 5)
+    expect(verdictOf(paid, unanswered, read(3, 4, 5), read(8, 9, 0))._tag).toBe("Ordered")
+    expect(verdictOf(paid, unanswered, read(3, 4, 5), read(8, 9, 5))._tag).toBe("Ordered")
+    expect(verdictOf(paid, unanswered, read(3, 4, 0), read(8, 9, 5))._tag).toBe("Impossible")
+  })
+
+  it("says that it is undecided where its bound is reached", () => {
+    const many = Array.from({ length: 24 }, (_, index) => move(`pay ${index}`, 0, 10, 2 ** index))
+    expect(order(sorted([...many, read(1, 9, 2 ** 24 - 3)]), 1000)).toEqual({ _tag: "Undecided", tried: 1001 })
+  })
+})

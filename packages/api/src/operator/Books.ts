@@ -1,0 +1,158 @@
+/** The books: balance transactions of accounts and of bank accounts. OPR-250 to OPR-253. */
+import { BalanceName, BalanceTransactionType, SourceObject } from "@pix-payments/domain/BalanceTransaction"
+import { Cents } from "@pix-payments/domain/Cents"
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { personal } from "@pix-payments/domain/PersonalData"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, Id, revealQuery } from "./Fields.ts"
+
+/** A day of the installation's time zone. */
+export const Day = Schema.String.check(Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/)).annotate({
+  format: "date"
+})
+
+/** A line of an account's statement, or of a bank account's. */
+export const BalanceTransaction = Schema.Struct({
+  id: Id.annotate({ description: "The ledger entry." }),
+  object: Schema.Literal("balance_transaction"),
+  account_id: Schema.NullOr(Id).annotateKey({ description: "Null of money that is no account's." }),
+  connection_id: Schema.NullOr(Id).annotateKey({ description: "Of a movement at the bank: its connection." }),
+  type: open(BalanceTransactionType),
+  amount: Schema.Int.annotate({ description: "Cents, below zero where they left, without the fee." }),
+  fee: Schema.Int.annotate({ description: "Cents; below zero where a fee came back." }),
+  net: Schema.Int.annotate({ description: "`amount - fee`: what the balance changed by." }),
+  balance_after: Schema.NullOr(Schema.Int).annotateKey({
+    description: "The balance after it, in cents. Null of a bank account."
+  }),
+  day: Day.annotate({ description: "Of the installation's time zone. Never before that of the line before." }),
+  position: Schema.Int.annotate({ description: "The place of the ledger entry among those of its owner." }),
+  available_on: Instant,
+  source: Schema.Struct({ object: open(SourceObject), id: Id }),
+  end_to_end_id: Schema.NullOr(Schema.String),
+  return_id: Schema.NullOr(Schema.String).annotateKey({ description: "Of a return: the provider's id of it." }),
+  txid: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String),
+  counterparty: Schema.NullOr(
+    Schema.Struct({
+      name: Schema.NullOr(Schema.String),
+      document: Schema.NullOr(Schema.String.annotate(personal("document")))
+    })
+  ),
+  payment_code: Schema.NullOr(Schema.String).annotateKey({
+    description: "`17` of a dynamic Pix, `20` of a static one."
+  }),
+  created_at: Instant
+}).annotate({ identifier: "BalanceTransaction" })
+export type BalanceTransaction = typeof BalanceTransaction.Type
+
+const listOfTransactions = Schema.Struct({
+  ...listOf(BalanceTransaction).fields,
+  next: Schema.NullOr(Id).annotateKey({
+    description:
+      "`starting_after` of the next page. A page with filters looks at 10,000 lines: it may have fewer than `limit`, also none, while more exist."
+  })
+})
+
+const lineFilters = {
+  ...listQuery,
+  type: Schema.optionalKey(BalanceTransactionType),
+  from: Schema.optionalKey(Day).annotateKey({ description: "The first day." }),
+  to: Schema.optionalKey(Day).annotateKey({ description: "The last day, inclusive." }),
+  amount_min: Schema.optionalKey(Cents).annotateKey({ description: "Cents, whichever way they moved, with the fee." }),
+  amount_max: Schema.optionalKey(Cents),
+  ...revealQuery
+}
+
+export const transactionsQuery = {
+  ...lineFilters,
+  balance: Schema.optionalKey(BalanceName).annotateKey({ description: "Whose lines: `available` by default." })
+}
+
+export const bankTransactionsQuery = lineFilters
+
+/** A closed day of an account, or of a bank account (OPR-255, OPR-256). */
+export const Close = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("close"),
+  account_id: Schema.NullOr(Id),
+  connection_id: Schema.NullOr(Id),
+  day: Day,
+  opening: Schema.Int.annotate({
+    description:
+      "Cents of `available`; of a bank account, the sum of what the service has seen moved since its first line."
+  }),
+  credits: Schema.Int,
+  debits: Schema.Int,
+  fees: Schema.Int.annotate({ description: "Cents of the debits that are fees, less those that came back." }),
+  closing: Schema.Int.annotate({ description: "`opening + credits - debits`." }),
+  lines: Schema.Int.annotate({
+    description: "The number of ledger entries of the day, those of other balances included."
+  }),
+  last_position: Schema.Int.annotate({ description: "Of the last entry; of a bank account, entries so far." }),
+  balances: Schema.Record(Schema.String, Schema.Int).annotate({
+    description: "Each ledger account of the account at the end of the day. Empty of a bank account."
+  }),
+  lines_hash: Schema.String.annotate({ description: "SHA-256 of the entries of the day." }),
+  previous_hash: Schema.NullOr(Schema.String).annotateKey({ description: "`hash` of the close before it." }),
+  hash: Schema.String.annotate({ description: "SHA-256 of this close and `previous_hash`." }),
+  created_at: Instant
+}).annotate({ identifier: "Close" })
+export type Close = typeof Close.Type
+
+export class AccountBooksGroup extends HttpApiGroup.make("accountBooks")
+  .add(
+    HttpApiEndpoint.get("transactions", "/:id/transactions", {
+      params: byId,
+      query: transactionsQuery,
+      success: listOfTransactions,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
+      .annotate(OpenApi.Summary, "List the balance transactions of an account, newest first"),
+    HttpApiEndpoint.get("closes", "/:id/closes", {
+      params: byId,
+      query: listQuery,
+      success: listOf(Close),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "List the daily closes of an account, newest first")
+  )
+  .prefix("/operator/v1/accounts")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export class ConnectionBooksGroup extends HttpApiGroup.make("connectionBooks")
+  .add(
+    HttpApiEndpoint.get("transactions", "/:id/transactions", {
+      params: byId,
+      query: bankTransactionsQuery,
+      success: listOfTransactions,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation", reveals: true })
+      .annotate(OpenApi.Summary, "List the movements of a bank account, newest first")
+      .annotate(
+        OpenApi.Description,
+        "What the bank received, returned and sent through the connection, with the order behind each line. They have no running balance."
+      ),
+    HttpApiEndpoint.get("closes", "/:id/closes", {
+      params: byId,
+      query: listQuery,
+      success: listOf(Close),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List the daily closes of a bank account, newest first")
+  )
+  .prefix("/operator/v1/connections")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -1,0 +1,126 @@
+/** The comparison of banks' statements with the books, day by day: OPR-277 to OPR-280. */
+import { Instant, parseInstant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { lineStates, reconciliationStatuses } from "@pix-payments/domain/Reconciliation"
+import { personal } from "@pix-payments/domain/PersonalData"
+import { decoder } from "@pix-payments/domain/Request"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, Count, Id, idFilter } from "./Fields.ts"
+
+const DayText = Schema.String.annotate({ format: "date" })
+const SignedCents = Schema.Int.annotate({ description: "Cents; negative where money left." })
+
+export const LineState = Schema.Literals(lineStates)
+
+export const Reconciliation = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("reconciliation"),
+  connection_id: Id.annotate({ description: "The bank account: the oldest connection of its client." }),
+  day: DayText,
+  status: open(Schema.Literals(reconciliationStatuses)),
+  reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why the day could not be compared." }),
+  opening: Schema.NullOr(SignedCents),
+  closing: Schema.NullOr(SignedCents),
+  bank_total: SignedCents.annotate({ description: "What the bank's lines of the day sum up to." }),
+  books_total: SignedCents.annotate({ description: "What the movements of the day sum up to." }),
+  difference: SignedCents.annotate({ description: "The first less the second: the sum of the lines' differences." }),
+  unexplained: Schema.NullOr(SignedCents).annotateKey({
+    description:
+      "Closing less opening less the bank's lines: what the statement itself lacks. Null where it has no balances."
+  }),
+  states: Schema.Array(Schema.Struct({ state: open(LineState), count: Count, difference: SignedCents })).annotate({
+    description: "Count and difference of the lines by state."
+  }),
+  lines_left_out: Count.annotate({ description: "Lines beyond the most that are kept." }),
+  done_at: Schema.NullOr(Instant),
+  created_at: Instant
+}).annotate({ identifier: "Reconciliation" })
+export type Reconciliation = typeof Reconciliation.Type
+
+const Source = Schema.Struct({ object: Schema.String, id: Id })
+
+export const ReconciliationLine = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("reconciliation_line"),
+  state: open(LineState),
+  day: DayText,
+  age_days: Count,
+  difference: SignedCents,
+  bank: Schema.NullOr(
+    Schema.Struct({
+      line_id: Id,
+      day: DayText,
+      amount: SignedCents,
+      description: Schema.String.annotate(personal("text"))
+    })
+  ),
+  books: Schema.NullOr(Schema.Struct({ transfer_id: Id, day: DayText, amount: SignedCents })),
+  source: Schema.NullOr(Source).annotateKey({ description: "The charge, payout, refund, dispute or exception." }),
+  account_id: Schema.NullOr(Id),
+  end_to_end_id: Schema.NullOr(Schema.String),
+  suggestions: Schema.Array(Schema.Struct({ ...Source.fields, day: DayText, amount: SignedCents })).annotate({
+    description: "Movements of the books with the same amount that no line has."
+  })
+}).annotate({ identifier: "ReconciliationLine" })
+export type ReconciliationLine = typeof ReconciliationLine.Type
+
+export const RequestReconciliation = Schema.Struct({
+  connection_id: Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }),
+  day: Schema.String.check(
+    Schema.makeFilter(
+      (value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00:00Z`) !== undefined,
+      {
+        expected: "a day, yyyy-mm-dd",
+        toJsonSchema: () => [{ format: "date" }, true]
+      }
+    )
+  ).annotate({ format: "date" })
+}).annotate({ identifier: "RequestReconciliation" })
+export type RequestReconciliation = typeof RequestReconciliation.Type
+
+export const decodeRequestReconciliation = decoder(RequestReconciliation)
+
+export class ReconciliationsGroup extends HttpApiGroup.make("reconciliations")
+  .add(
+    HttpApiEndpoint.post("request", "/", {
+      payload: RequestReconciliation,
+      success: Reconciliation.pipe(HttpApiSchema.status(202)),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Compare a day of a bank account with the books")
+      .annotate(
+        OpenApi.Description,
+        "A day is compared without being asked after each file with lines of it, and daily while it has unmatched lines."
+      ),
+    HttpApiEndpoint.get("list", "/", {
+      query: { ...listQuery, connection_id: idFilter },
+      success: listOf(Reconciliation),
+      error: ValidationError
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List the compared days of bank accounts, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Reconciliation, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Get the sums of a compared day"),
+    HttpApiEndpoint.get("lines", "/:id/lines", {
+      params: byId,
+      query: { ...listQuery, state: Schema.optionalKey(LineState) },
+      success: listOf(ReconciliationLine),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List what a compared day has that does not match")
+  )
+  .prefix("/operator/v1/reconciliations")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Days of bank accounts, compared with the books line by line.") {}

@@ -1,0 +1,54 @@
+/** The names of accounts, instead of their ids. They are read once for a visit, the newest hundred, and others as they are shown. */
+import { signal } from "@preact/signals"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
+import { useEffect } from "preact/hooks"
+import { call } from "../app/Client.ts"
+
+export type AccountNames = ReadonlyMap<string, string>
+
+const names = signal<AccountNames>(new Map())
+const asked = new Set<string>()
+
+const add = (accounts: ReadonlyArray<{ readonly id: string; readonly name: string }>): void => {
+  names.value = new Map([...names.value, ...accounts.map(({ id, name }) => [id, name] as const)])
+}
+
+/** The accounts that a choice offers. */
+export const useAccountNames = (): AccountNames => {
+  useEffect(() => {
+    if (asked.has("")) return
+    asked.add("")
+    call((api) => api.accounts.list({ query: { limit: 100 } })).then(
+      (outcome) => {
+        if (outcome._tag === "Done") add(outcome.value.data)
+        else asked.delete("")
+      },
+      () => {}
+    )
+  }, [])
+  return names.value
+}
+
+/** The name of an account, or its short id while it is not known. */
+export const accountName = (known: AccountNames, id: string): string => known.get(id) ?? shortIdOf(id)
+
+/** An account by its name, with a link to its page. */
+export const AccountName = ({ id }: { readonly id: string }) => {
+  const known = useAccountNames()
+  const isKnown = known.has(id)
+  useEffect(() => {
+    if (isKnown || known.size === 0 || asked.has(id)) return
+    asked.add(id)
+    call((api) => api.accounts.retrieve({ params: { id } })).then(
+      (outcome) => {
+        if (outcome._tag === "Done") add([outcome.value])
+      },
+      () => {}
+    )
+  }, [id, isKnown, known.size])
+  return (
+    <a href={`/accounts/${id}`}>
+      <bdi>{accountName(known, id)}</bdi>
+    </a>
+  )
+}

@@ -1,0 +1,411 @@
+/**
+ * Daily closes of accounts and bank accounts.
+ *
+ * Guarantees (OPR-255, OPR-256):
+ * - Ten minutes after a day ends, each account and connection with transfers of it gets a close. A day without transfers has none: the
+ *   next close begins where the last one ended.
+ * - A closed day is complete. Before an account's day is read, its row, on which every posting waits, gets a later day. Of a
+ *   connection, the transactions that may have read the earlier day are awaited.
+ * - A day that was not closed in its night is closed in the next round, one close for each day.
+ * - One process at a time closes. An owner that fails is logged and delays no other; one with many lines occupies one of
+ *   `CONCURRENCY` places.
+ * - Memory is that of `LINES_AT_ONCE` lines for each place.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Ids } from "../base/Ids.ts"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { describeCause } from "../base/observability/SafeCause.ts"
+import type { UnknownCursor } from "../base/Errors.ts"
+import { dayOf } from "../database/statements/Days.ts"
+import { type Page, readPage } from "../database/statements/Paging.ts"
+import { is } from "../database/statements/Seek.ts"
+import { bigint, instant, json, nullable, text, uuid } from "../database/statements/Column.ts"
+import { rows, statement, texts, uuids, value } from "../database/statements/Statement.ts"
+import { orUnavailable, transientAsUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { CLOSING_LOCK, exclusively } from "../database/AdvisoryLocks.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { type Book, type ClosedDay, type DayStart, firstStart, openDay } from "./DayDigest.ts"
+import { type BooksOf, Lines, type Place, placeAfter, startOf } from "./Lines.ts"
+
+/** A close as it is stored. */
+export interface CloseRow {
+  readonly id: string
+  readonly owner_id: string
+  readonly book: Book
+  readonly day: string
+  readonly opening: bigint
+  readonly credits: bigint
+  readonly debits: bigint
+  readonly fees: bigint
+  readonly closing: bigint
+  readonly lines: bigint
+  readonly last_position: bigint
+  readonly balances: Readonly<Record<string, number>>
+  readonly lines_hash: string
+  readonly previous_hash: string | null
+  readonly hash: string
+  readonly closed_at: Date
+}
+
+export class Closes extends Context.Service<
+  Closes,
+  {
+    /** Closes all days that have ended. Returns how many closes were stored; 0 where another process closes. */
+    readonly closeDue: Effect.Effect<number, Unavailable>
+    /** The last close of an owner, or the last before a day. */
+    readonly last: (of: BooksOf, before?: string) => Effect.Effect<CloseRow | undefined, Unavailable>
+    /** The closes of an owner, newest first. */
+    readonly list: (of: BooksOf, page: Page) => Effect.Effect<ReadonlyArray<CloseRow>, UnknownCursor | Unavailable>
+    /**
+     * Days of an owner with transfers, in their order, after a start and up to a day, with their sums and hashes. `each` returns what
+     * the next day begins with.
+     */
+    readonly days: <E, R>(
+      of: BooksOf,
+      after: { readonly place: Place; readonly start: DayStart },
+      through: string,
+      each: (closed: ClosedDay) => Effect.Effect<DayStart, E, R>
+    ) => Effect.Effect<void, E | Unavailable, R>
+  }
+>()("@pix-payments/server/Closes") {
+  static readonly layer = Layer.effect(
+    Closes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const lines = yield* Lines
+
+      const days: Closes["Service"]["days"] = Effect.fnUntraced(function* (of, after, through, each) {
+        const book = bookOf(of)
+        let { place, start }: { place: Place; start: DayStart } = after
+        let open = undefined as ReturnType<typeof openDay> | undefined
+        while (true) {
+          const read = yield* lines.after(of, place, through, LINES_AT_ONCE)
+          for (let first = 0; first < read.length;) {
+            const { day } = read[first]!
+            const end = read.findIndex((line, index) => index > first && line.day !== day)
+            const ofDay = read.slice(first, end < 0 ? read.length : end)
+            if (open !== undefined && open.day !== day) {
+              start = yield* each(open.close())
+              open = undefined
+            }
+            open ??= openDay(book, ownerOf(of), day, start)
+            open.add(ofDay)
+            first += ofDay.length
+          }
+          if (read.length < LINES_AT_ONCE) break
+          place = placeAfter(of, read.at(-1)!)
+        }
+        if (open !== undefined) yield* each(open.close())
+      })
+
+      const lastOf = (of: BooksOf, before = "infinity") =>
+        Effect.map(
+          orUnavailable(sql.unsafe<CloseRow>(...findLast({ owner: ownerOf(of), book: bookOf(of), before }))),
+          ([row]) => row
+        )
+
+      /** Closes the days of one owner. Its day is raised already. */
+      const closeOwner = Effect.fnUntraced(function* (of: BooksOf, through: string) {
+        const last = yield* lastOf(of)
+        let count = 0
+        yield* days(of, afterClose(of, last), through, (closed) =>
+          Effect.gen(function* () {
+            const { epochMs, id } = ids.next()
+            const row = rowOf(closed, { id, owner_id: ownerOf(of), book: bookOf(of), closed_at: epochMs })
+            const stored = yield* runToCompletion(sql)(sql.unsafe(...insertClose({ closes: [row] })))
+            count += stored.length
+            return closed
+          })
+        )
+        if ("accountId" in of) yield* runToCompletion(sql)(sql.unsafe(...reopen({ owner: of.accountId, through })))
+        return count
+      })
+
+      const closeAll = (owners: ReadonlyArray<BooksOf>, through: string) =>
+        Effect.map(
+          Effect.forEach(
+            owners,
+            (of) =>
+              closeOwner(of, through).pipe(
+                Effect.catchCause((cause) =>
+                  Effect.as(
+                    Effect.annotateLogs(Effect.logError("a day could not be closed", describeCause(cause)), {
+                      owner_id: ownerOf(of)
+                    }),
+                    0
+                  )
+                )
+              ),
+            { concurrency: CONCURRENCY }
+          ),
+          (counts) => counts.reduce((sum, count) => sum + count, 0)
+        )
+
+      /** Those of the owners whose later postings get a later day. A locked one waits for the next round. */
+      const raise = (owners: ReadonlyArray<string>, through: string) =>
+        Effect.map(runToCompletion(sql)(sql.unsafe<{ owner_id: string }>(...raiseDays({ owners, through }))), (rows) =>
+          rows.map(({ owner_id }) => owner_id)
+        )
+
+      /** Waits for the transactions that are open now: they may have read the day before it was raised. */
+      const earlierTransactionsEnd = Effect.gen(function* () {
+        const open = yield* orUnavailable(sql.unsafe<{ id: string }>(openTransactions))
+        const ids = open.map(({ id }) => id)
+        while (ids.length > 0) {
+          const [row] = yield* orUnavailable(sql.unsafe<{ some: boolean }>(...areOpen({ ids })))
+          if (row?.some !== true) return
+          yield* Effect.sleep("100 millis")
+        }
+      })
+
+      const closeAccounts = Effect.fnUntraced(function* (through: string) {
+        let count = 0
+        let after = { day: "-infinity", id: NIL }
+        while (true) {
+          const due = yield* orUnavailable(
+            sql.unsafe<{ owner_id: string; open_day: string }>(...findDue({ through, ...after }))
+          )
+          if (due.length === 0) return count
+          const last = due.at(-1)!
+          after = { day: last.open_day, id: last.owner_id }
+          const raised = yield* raise(
+            due.map(({ owner_id }) => owner_id),
+            through
+          )
+          count += yield* closeAll(
+            raised.map((accountId) => ({ accountId })),
+            through
+          )
+        }
+      })
+
+      const closeConnections = Effect.fnUntraced(function* (through: string) {
+        const due = yield* orUnavailable(sql.unsafe<{ id: string }>(...findDueConnections({ through })))
+        if (due.length === 0) return 0
+        const raised = yield* raise(
+          due.map(({ id }) => id),
+          through
+        )
+        yield* earlierTransactionsEnd
+        return yield* closeAll(
+          raised.map((connectionId) => ({ connectionId })),
+          through
+        )
+      })
+
+      return Closes.of({
+        closeDue: Effect.gen(function* () {
+          const nowMs = yield* Clock.currentTimeMillis
+          const [row] = yield* orUnavailable(sql.unsafe<{ through: string }>(...lastEndedDay({ nowMs })))
+          const { through } = row!
+          const closing = Effect.zipWith(closeAccounts(through), closeConnections(through), (one, other) => one + other)
+          const connection = yield* sql.reserve
+          return Option.getOrElse(yield* exclusively(connection, closing, CLOSING_LOCK), () => 0)
+        }).pipe(Effect.scoped, transientAsUnavailable),
+        last: lastOf,
+        list: (of, page) =>
+          readPage<CloseRow>(
+            {
+              table: "closes",
+              columns,
+              paths: [{ columns: [is("owner_id", "uuid", ownerOf(of)), is("book", "text", bookOf(of))] }],
+              scope: [(bind) => `owner_id = ${bind(ownerOf(of))}::uuid AND book = ${bind(bookOf(of))}`]
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+        days
+      })
+    })
+  )
+}
+
+/** Closes in the background. */
+export const loop = Layer.effectDiscard(
+  Closes.use(({ closeDue }) =>
+    Effect.forkScoped(BackgroundLoop.run("daily closes", Effect.as(closeDue, 0), Effect.sleep("1 minute")))
+  )
+)
+
+/** Where the days after a close begin. */
+export const afterClose = (of: BooksOf, last: CloseRow | undefined) =>
+  last === undefined
+    ? { place: startOf(of, "-infinity"), start: firstStart }
+    : { place: endOf(of, last), start: startAfter(last) }
+
+/** The end of a close, with which the next day begins. */
+export const startAfter = (close: CloseRow): DayStart => ({
+  closing: Number(close.closing),
+  balances: close.balances,
+  lastPosition: Number(close.last_position),
+  hash: close.hash
+})
+
+const endOf = (of: BooksOf, { day, last_position }: CloseRow): Place =>
+  "accountId" in of ? { day, at: String(last_position) } : { day, at: HIGHEST }
+
+/** A close as it was computed. */
+export const closedDayOf = (row: CloseRow): ClosedDay => ({
+  day: row.day,
+  opening: Number(row.opening),
+  credits: Number(row.credits),
+  debits: Number(row.debits),
+  fees: Number(row.fees),
+  closing: Number(row.closing),
+  lines: Number(row.lines),
+  lastPosition: Number(row.last_position),
+  balances: row.balances,
+  linesHash: row.lines_hash,
+  previousHash: row.previous_hash,
+  hash: row.hash
+})
+
+const closeColumns = {
+  id: uuid(),
+  owner_id: uuid(),
+  book: text<Book>(),
+  day: { ...text(), type: "date" },
+  opening: bigint(),
+  credits: bigint(),
+  debits: bigint(),
+  fees: bigint(),
+  closing: bigint(),
+  lines: bigint(),
+  last_position: bigint(),
+  balances: { ...json<ClosedDay["balances"]>(), type: "jsonb" },
+  lines_hash: text(),
+  previous_hash: nullable(text()),
+  hash: text(),
+  closed_at: instant()
+}
+
+const rowOf = <Of extends object>(
+  {
+    balances,
+    closing,
+    credits,
+    day,
+    debits,
+    fees,
+    hash,
+    lastPosition,
+    lines,
+    linesHash,
+    opening,
+    previousHash
+  }: ClosedDay,
+  of: Of
+) => ({
+  ...of,
+  day,
+  opening,
+  credits,
+  debits,
+  fees,
+  closing,
+  lines,
+  last_position: lastPosition,
+  balances,
+  lines_hash: linesHash,
+  previous_hash: previousHash,
+  hash
+})
+
+export const bookOf = (of: BooksOf): Book => ("accountId" in of ? "ledger" : "bank")
+
+const ownerOf = (of: BooksOf): string => ("accountId" in of ? of.accountId : of.connectionId)
+
+export const columns = `id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position,
+  balances, lines_hash, previous_hash, hash, closed_at`
+
+const LINES_AT_ONCE = 5000
+const CONCURRENCY = 4
+const OWNERS_AT_ONCE = 200
+const NIL = "00000000-0000-0000-0000-000000000000"
+const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+/** The last day that ended at least ten minutes ago. */
+const lastEndedDay = statement(
+  { nowMs: value("double precision") },
+  ({ nowMs }) => `SELECT (${dayOf(`(to_timestamp(${nowMs} / 1000) - interval '10 minutes')`)} - 1)::text AS through`
+)
+
+/** Accounts, and connections with money of nobody, that have transfers of ended days. */
+const findDue = statement(
+  { through: value("text"), day: value("text"), id: value("uuid") },
+  ({ day, id, through }) => `
+  SELECT owner_id, open_day::text AS open_day FROM ledger_accounts
+  WHERE open_day IS NOT NULL AND open_day <= ${through}::date AND (open_day, owner_id) > (${day}::date, ${id})
+  ORDER BY open_day, owner_id LIMIT ${OWNERS_AT_ONCE}`
+)
+
+/** Connections whose bank moved money after their last close. */
+const findDueConnections = statement(
+  { through: value("text") },
+  ({ through }) => `
+  SELECT c.id FROM acquirer_connections c
+  LEFT JOIN LATERAL (
+    SELECT day FROM closes WHERE owner_id = c.id AND book = 'bank' ORDER BY owner_id, book, day DESC LIMIT 1
+  ) last ON true
+  WHERE EXISTS (
+    SELECT FROM ledger_transfers t
+    WHERE t.connection_id IS NOT NULL AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+      AND (t.connection_id, t.day) <= (c.id, ${through}::date)
+  )`
+)
+
+/** From its commit on, no posting of these owners, or through these connections, gets a day that is to be closed. */
+const raiseDays = statement(
+  { owners: uuids, through: value("text") },
+  ({ owners, through }) => `
+  WITH locked AS MATERIALIZED (
+    SELECT owner_id, kind FROM ledger_accounts
+    WHERE owner_id = ANY (${owners}) AND kind IN ('available', 'unallocated')
+    ORDER BY owner_id FOR NO KEY UPDATE SKIP LOCKED
+  )
+  UPDATE ledger_accounts l SET day = greatest(l.day, ${through}::date + 1)
+  FROM locked WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
+  RETURNING l.owner_id`
+)
+
+const openTransactions = `
+  SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'virtualxid' AND l.pid <> pg_backend_pid() AND a.datname = current_database()`
+
+const areOpen = statement(
+  { ids: texts },
+  ({ ids }) =>
+    `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (${ids})) AS some`
+)
+
+const insertClose = statement(
+  { closes: rows(closeColumns) },
+  ({ closes }) => `
+  INSERT INTO closes (${Object.keys(closeColumns).join(", ")})
+  SELECT ${Object.keys(closeColumns).join(", ")} FROM ${closes} AS c
+  ON CONFLICT (owner_id, book, day) DO NOTHING RETURNING id`
+)
+
+/** The first day that may have transfers after the closes of an owner. */
+const reopen = statement(
+  { owner: value("uuid"), through: value("text") },
+  ({ owner, through }) => `
+  UPDATE ledger_accounts l SET open_day = CASE
+    WHEN l.position > coalesce((
+      SELECT last_position FROM closes WHERE owner_id = l.owner_id AND book = 'ledger'
+      ORDER BY owner_id, book, day DESC LIMIT 1
+    ), 0) THEN ${through}::date + 1 END
+  WHERE l.owner_id = ${owner} AND l.open_day IS NOT NULL`
+)
+
+const findLast = statement(
+  { owner: value("uuid"), book: value("text"), before: value("text") },
+  ({ before, book, owner }) => `
+  SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day < ${before}::date
+  ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1`
+)

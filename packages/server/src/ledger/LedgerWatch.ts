@@ -1,0 +1,41 @@
+/**
+ * Verifies the ledger in the background, incrementally: its result and its age are metrics, and a difference is logged.
+ *
+ * Each process verifies a minute after its start and then every ten minutes, so that no process has an old result.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../base/observability/Metrics.ts"
+import { LedgerVerification } from "./LedgerVerification.ts"
+
+/** Verifies once. Returns how many ledger accounts differ. */
+export const check = Effect.gen(function* () {
+  const { verify } = yield* LedgerVerification
+  const { gauges } = yield* Metrics
+  const { accounts, states } = yield* verify("since-close")
+  const differing = [...accounts, ...states].filter(({ computed, kept }) => computed !== kept)
+  gauges({
+    ledger_differences: differing.length,
+    ledger_verified_timestamp_seconds: (yield* Clock.currentTimeMillis) / 1000
+  })
+  for (const { computed, kept, kind, ownerId } of differing.slice(0, MAX_LOGGED)) {
+    yield* Effect.annotateLogs(
+      Effect.logError(`the ledger differs: a balance is ${kept} cents and should be ${computed}`),
+      { owner_id: ownerId, ledger_account: kind }
+    )
+  }
+  return differing.length
+})
+
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const loop = BackgroundLoop.run("ledger verification", Effect.as(check, 0), Effect.sleep("10 minutes"), {
+      within: "35 minutes"
+    })
+    yield* Effect.forkScoped(Effect.andThen(Effect.sleep("1 minute"), loop))
+  })
+)
+
+const MAX_LOGGED = 10

@@ -1,0 +1,202 @@
+/**
+ * Compares a day of a bank account with the books: the bank's statement, the provider's lists, our resources, the ledger.
+ *
+ * Guarantees:
+ * - What the bank has and the books have not is looked up at the provider and applied as a sweep does, so that it heals. A payout
+ *   that came back at a rail without a list is raised as a sweep of another rail would raise it.
+ * - Nothing is changed in any other way. A day that is compared again finds the same.
+ * - A comparison has at most `MOST` lines of each side, `MOST_LOOKED_UP` look-ups, and one at a time in a process.
+ *
+ * Rules: OPR-277 to OPR-280.
+ */
+import { formatInstant, parseInstant } from "@pix-payments/domain/Instant"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../base/observability/Metrics.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import { Acquirer, type Provider } from "../providers/Acquirer.ts"
+import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
+import { Reports } from "../reports/Reports.ts"
+import { BooksOfDay } from "./BooksOfDay.ts"
+import { type BankLine, type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
+import { type BankDay, type DueDay, ReconciliationStore } from "./ReconciliationStore.ts"
+
+export class BankReconciliation extends Context.Service<
+  BankReconciliation,
+  {
+    /** Compares a day that is due; how many there were. */
+    readonly compareDue: Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/BankReconciliation") {
+  static readonly layer = Layer.effect(
+    BankReconciliation,
+    Effect.gen(function* () {
+      const store = yield* ReconciliationStore
+      const books = yield* BooksOfDay
+      const acquirer = yield* Acquirer
+      const reports = yield* Reports
+      const notifications = yield* AcquirerNotifications
+
+      /** Entries, with the movements of any day that the bank's ids name. */
+      const compared = Effect.fnUntraced(function* (
+        { day }: DueDay,
+        connectionIds: ReadonlyArray<string>,
+        bank: BankDay,
+        around: ReadonlyArray<BookMovement>,
+        foreign: ReadonlySet<string>
+      ) {
+        const common = { day, bank: bank.lines, isNextDayKnown: bank.isNextDayKnown }
+        const first = compare({ ...common, books: around, facts: { unsettled: new Map(), foreign } })
+        const names = namesIn(first)
+        if (names.length === 0) return first
+        const named = yield* books.named(connectionIds, names)
+        const known = new Set(around.map(({ id }) => id))
+        const facts: IdFacts = { unsettled: yield* books.unsettled(connectionIds, names), foreign }
+        return compare({ ...common, books: [...around, ...named.filter(({ id }) => !known.has(id))], facts })
+      })
+
+      /** Looks up what the bank received and applies it. Gives the ids of other keys, and how much had an effect. */
+      const lookUp = Effect.fnUntraced(function* (
+        connectionIds: ReadonlyArray<string>,
+        provider: Provider,
+        lines: ReadonlyArray<BankLine>
+      ) {
+        const foreign = new Set<string>()
+        let effects = 0
+        for (const { endToEndId } of lines) {
+          if (provider.received === undefined || endToEndId === null || !endToEndId.startsWith("E")) continue
+          // Without an answer it is missing, and is looked up again the next day.
+          const pix = yield* Effect.catchTag(
+            provider.received.find(endToEndId),
+            "AcquirerUnclear",
+            () => Effect.undefined
+          )
+          if (pix === undefined) continue
+          let others = 0
+          for (const connectionId of connectionIds) {
+            const applied = yield* reports.received(connectionId, [pix])
+            effects += applied.effects
+            others += applied.foreign
+          }
+          if (others === connectionIds.length) foreign.add(endToEndId)
+        }
+        return { foreign, effects }
+      })
+
+      /** Raises payouts that came back, at a rail that does not list them. */
+      const raiseSentBack = Effect.fnUntraced(function* (
+        connectionIds: ReadonlyArray<string>,
+        provider: Provider,
+        lines: ReadonlyArray<BankLine>,
+        day: string
+      ) {
+        if (provider.payouts === undefined || provider.payouts.list !== undefined) return 0
+        const cameBack = lines.flatMap(({ amount, endToEndId }) =>
+          endToEndId !== null && amount > 0 ? [{ name: endToEndId, amount }] : []
+        )
+        let effects = 0
+        for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
+          const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
+          const outcome = yield* notifications.receive({
+            _tag: "payout.returned",
+            connectionId,
+            payoutId,
+            externalId: name,
+            amount,
+            ...(atMs !== undefined && { atMs })
+          })
+          if (outcome === "exception") effects += 1
+        }
+        return effects
+      })
+
+      const healed = Effect.fnUntraced(function* (
+        { bankAccount, day }: DueDay,
+        connectionIds: ReadonlyArray<string>,
+        entries: ReadonlyArray<Entry>
+      ) {
+        const lines = entries
+          .flatMap(({ bank, state }) =>
+            state === "missing_here" && bank !== undefined && bank.day === day ? [bank] : []
+          )
+          .slice(0, MOST_LOOKED_UP)
+        const provider =
+          lines.length === 0
+            ? undefined
+            : yield* Effect.catchTag(acquirer.providerFor(bankAccount), "AcquirerUnclear", () => Effect.undefined)
+        if (provider === undefined) return { foreign: NONE, effects: 0 }
+        const received = lines.filter(({ amount }) => amount > 0)
+        const found = yield* lookUp(connectionIds, provider, received)
+        const rest = received.filter(({ endToEndId }) => !found.foreign.has(endToEndId ?? ""))
+        return { ...found, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, rest, day)) }
+      })
+
+      const compareDay = Effect.fnUntraced(function* (due: DueDay) {
+        const bank = yield* store.bankDay(due.bankAccount, due.day, MOST)
+        if (bank === undefined) return yield* store.failed(due, `the bank has more than ${MOST} lines around the day`)
+        if (!bank.isKnown) return yield* store.failed(due, "no statement of the bank has this day")
+        const connectionIds = yield* store.connectionsOf(due.bankAccount)
+        const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
+        const before = yield* around
+        if (before === undefined)
+          return yield* store.failed(due, `the books have more than ${MOST} movements around the day`)
+        const entries = yield* compared(due, connectionIds, bank, before, NONE)
+        const { effects, foreign } = yield* healed(due, connectionIds, entries)
+        const after = effects > 0 ? ((yield* around) ?? before) : before
+        const isSame = effects === 0 && foreign.size === 0
+        yield* store.done(due, bank, isSame ? entries : yield* compared(due, connectionIds, bank, after, foreign))
+      })
+
+      return BankReconciliation.of({
+        compareDue: Effect.gen(function* () {
+          const days = yield* store.claim(1)
+          for (const due of days) yield* compareDay(due)
+          return days.length
+        })
+      })
+    })
+  )
+}
+
+/** Compares what is due, and reads the gauges. */
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { compareDue } = yield* BankReconciliation
+    yield* Effect.forkScoped(BackgroundLoop.run("reconciliations", compareDue, Effect.sleep("1 second")))
+  })
+)
+
+/** The gauges of unmatched lines. They are read in the background, so that a scrape waits for no query. */
+export const metricsLoop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const store = yield* ReconciliationStore
+    const metrics = yield* Metrics
+    const round = Effect.map(store.unmatched, ({ cents, lines, oldestSeconds }) => {
+      metrics.gauges({
+        bank_reconciliation_unmatched_lines: lines,
+        bank_reconciliation_unmatched_cents: cents,
+        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds
+      })
+      return 0
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("metrics of reconciliations", round, Effect.sleep("30 seconds")))
+  })
+)
+
+/** Lines of the bank, and movements of the books, of three days. */
+export const MOST = 150_000
+const MOST_LOOKED_UP = 200
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The ids of the bank's lines that have no movement. */
+const namesIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
+  ...new Set(
+    entries.flatMap(({ bank, books }) => (books === undefined && bank !== undefined ? (bank.endToEndId ?? []) : []))
+  )
+]
+
+const dayAfter = (day: string, days: number): string =>
+  formatInstant((parseInstant(`${day}T00:00:00Z`) ?? 0) + days * 86_400_000).slice(0, 10)

@@ -1,0 +1,210 @@
+/**
+ * What the books have of a bank account around a day, for its comparison with the bank: movements, and the facts of ids.
+ *
+ * Guarantee: the transfers of one fact at the bank (a return out of several balances) are one movement.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { bigint, text } from "../database/statements/Column.ts"
+import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { type LineDetail, LineDetails } from "../ledger/LineDetails.ts"
+import { Lines, type Movement, placeAfter, startOf } from "../ledger/Lines.ts"
+import type { BookMovement, IdFacts } from "./FourLegs.ts"
+
+/** A line of the bank with money that may be of a payout that came back. */
+export interface CameBack {
+  /** The id that the line has. */
+  readonly name: string
+  readonly amount: number
+}
+
+export interface SentBack extends CameBack {
+  readonly payoutId: string
+  readonly connectionId: string
+}
+
+export class BooksOfDay extends Context.Service<
+  BooksOfDay,
+  {
+    /** The movements of days, inclusive; undefined where there are more than `most`. */
+    readonly between: (
+      connectionIds: ReadonlyArray<string>,
+      from: string,
+      to: string,
+      most: number
+    ) => Effect.Effect<ReadonlyArray<BookMovement> | undefined, Unavailable>
+    /** The movements of any day that ids of the bank name. */
+    readonly named: (
+      connectionIds: ReadonlyArray<string>,
+      names: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<BookMovement>, Unavailable>
+    /** Payouts and returns that ids name, and that the books have as not done. */
+    readonly unsettled: (
+      connectionIds: ReadonlyArray<string>,
+      names: ReadonlyArray<string>
+    ) => Effect.Effect<IdFacts["unsettled"], Unavailable>
+    /**
+     * The completed payouts of which money came back: the one that a line's id names, else the only one of the 30 days before with
+     * its amount. A line that may be of several has none.
+     */
+    readonly sentBack: (
+      connectionIds: ReadonlyArray<string>,
+      lines: ReadonlyArray<CameBack>,
+      day: string
+    ) => Effect.Effect<ReadonlyArray<SentBack>, Unavailable>
+  }
+>()("@pix-payments/server/BooksOfDay") {
+  static readonly layer = Layer.effect(
+    BooksOfDay,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const lines = yield* Lines
+      const details = yield* LineDetails
+
+      const grouped = Effect.fnUntraced(function* (movements: ReadonlyArray<Movement>) {
+        const atBank = movements.filter(({ credit, debit }) => debit === "acquirer" || credit === "acquirer")
+        const found = yield* details.of(atBank)
+        const groups = new Map<string, { -readonly [Field in keyof BookMovement]: BookMovement[Field] }>()
+        for (const [index, movement] of atBank.entries()) {
+          const detail = found[index]!
+          const amount = movement.debit === "acquirer" ? Number(movement.amount) : -Number(movement.amount)
+          const { id, object } = detail.source
+          const key = `${object} ${id} ${amount < 0} ${movement.day} ${movement.created_at.getTime()}`
+          const known = groups.get(key)
+          if (known !== undefined) known.amount += amount
+          else {
+            groups.set(key, {
+              id: movement.id,
+              day: movement.day,
+              amount,
+              ids: idsOf(detail),
+              accountId: movement.account_id,
+              source: detail.source
+            })
+          }
+        }
+        return [...groups.values()]
+      })
+
+      return BooksOfDay.of({
+        between: Effect.fnUntraced(function* (connectionIds, from, to, most) {
+          const all: Array<BookMovement> = []
+          for (const connectionId of connectionIds) {
+            const of = { connectionId }
+            let place = startOf(of, from)
+            while (true) {
+              const page = yield* lines.after(of, place, to, PAGE)
+              for (const movement of yield* grouped(page)) all.push(movement)
+              if (all.length > most) return undefined
+              const last = page.at(-1)
+              if (last === undefined || page.length < PAGE) break
+              place = placeAfter(of, last)
+            }
+          }
+          return all
+        }),
+
+        named: Effect.fnUntraced(function* (connectionIds, names) {
+          const resources = yield* orUnavailable(
+            sql.unsafe<{ id: string }>(...findResources({ connectionIds, names: names.map((name) => ({ name })) }))
+          )
+          const movements = yield* lines.atBankOf(
+            connectionIds,
+            resources.map(({ id }) => id)
+          )
+          return yield* grouped(movements)
+        }),
+
+        unsettled: (connectionIds, names) =>
+          Effect.map(
+            orUnavailable(
+              sql.unsafe<{ name: string; object: string; id: string }>(
+                ...findUnsettled({ connectionIds, names: names.map((name) => ({ name })) })
+              )
+            ),
+            (found) => new Map(found.map(({ id, name, object }) => [name, { object, id }]))
+          ),
+
+        sentBack: Effect.fnUntraced(function* (connectionIds, cameBack, day) {
+          if (cameBack.length === 0) return []
+          const found = yield* orUnavailable(
+            sql.unsafe<{ id: string; connection_id: string; end_to_end_id: string | null; amount: bigint }>(
+              ...findSentBack({
+                connectionIds,
+                names: cameBack.map(({ name }) => ({ name })),
+                amounts: [...new Set(cameBack.map(({ amount }) => amount))].map((amount) => ({ amount })),
+                day
+              })
+            )
+          )
+          return cameBack.flatMap((line) => {
+            const named = found.filter(({ end_to_end_id }) => end_to_end_id === line.name)
+            // Two lines of one amount may be of one payout.
+            const isOnly = cameBack.filter(({ amount }) => amount === line.amount).length === 1
+            const alike = isOnly ? found.filter(({ amount }) => Number(amount) === line.amount) : []
+            const [only, second] = named.length > 0 ? named : alike
+            return only === undefined || second !== undefined
+              ? []
+              : [{ ...line, payoutId: only.id, connectionId: only.connection_id }]
+          })
+        })
+      })
+    })
+  )
+}
+
+const PAGE = 1000
+
+/** Of a return, its own id and that of its Pix; of anything else, that of its Pix. */
+const idsOf = ({ endToEndId, returnId }: LineDetail): ReadonlyArray<string> =>
+  [returnId, endToEndId].filter((id) => id !== null)
+
+const namesOf = (names: string) => `ANY (ARRAY(SELECT n.name FROM ${names} AS n))`
+
+const findResources = statement(
+  { connectionIds: uuids, names: rows({ name: text() }) },
+  (p) => `
+  SELECT charge_id AS id FROM charge_settlements
+  WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND charge_id IS NOT NULL
+  UNION
+  SELECT id FROM payouts WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
+  UNION
+  SELECT charge_id FROM refunds WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
+  UNION
+  SELECT id FROM acquirer_exceptions
+  WHERE kind = 'returned_payout' AND external_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
+  LIMIT 5000`
+)
+
+const findUnsettled = statement(
+  { connectionIds: uuids, names: rows({ name: text() }) },
+  (p) => `
+  SELECT end_to_end_id AS name, 'payout' AS object, id FROM payouts
+  WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status <> 'completed'
+  UNION ALL
+  SELECT provider_id, 'refund', id FROM refunds
+  WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status <> 'completed'`
+)
+
+const findSentBack = statement(
+  {
+    connectionIds: uuids,
+    names: rows({ name: text() }),
+    amounts: rows({ amount: bigint() }),
+    day: value("text")
+  },
+  (p) => `
+  SELECT id, connection_id, end_to_end_id, amount FROM payouts
+  WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status = 'completed'
+  UNION
+  (SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
+  FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+  WHERE t.connection_id IS NOT NULL AND t.connection_id = ANY (${p.connectionIds})
+    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
+    AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a)) AND p.status = 'completed'
+    AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+  LIMIT 1000)`
+)

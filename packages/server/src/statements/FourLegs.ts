@@ -1,0 +1,172 @@
+/**
+ * The comparison of a bank account's day: the bank's lines with the movements of the books.
+ *
+ * Guarantees:
+ * - Pure. Each line and each movement of the day is in one pair or alone, and has one state.
+ * - What the entries of the day have of both sides sums up to the difference of the day, cent by cent, whatever is matched.
+ * - Pairs are found by id first. An amount alone pairs only where one side has no id.
+ *
+ * Rules: OPR-277, OPR-278.
+ */
+
+import type { LineState } from "@pix-payments/domain/Reconciliation"
+
+/** A line of the bank's statement. */
+export interface BankLine {
+  readonly id: string
+  readonly day: string
+  /** Cents; negative where money left. */
+  readonly amount: number
+  readonly endToEndId: string | null
+  readonly description: string
+}
+
+/** What the books have of one fact: its transfers together. */
+export interface BookMovement {
+  /** Of its first transfer. */
+  readonly id: string
+  readonly day: string
+  readonly amount: number
+  /** Ids that a bank may write beside it. */
+  readonly ids: ReadonlyArray<string>
+  readonly accountId: string | null
+  readonly source: { readonly object: string; readonly id: string }
+}
+
+/** What is known of the ids that no movement has. */
+export interface IdFacts {
+  /** A payout or return of ours that the books have in another state. */
+  readonly unsettled: ReadonlyMap<string, { readonly object: string; readonly id: string }>
+  /** Pix of another key of the client, as the provider lists them. */
+  readonly foreign: ReadonlySet<string>
+}
+
+export interface Day {
+  readonly day: string
+  /** Of the day and the days around it. */
+  readonly bank: ReadonlyArray<BankLine>
+  readonly books: ReadonlyArray<BookMovement>
+  readonly facts: IdFacts
+  /** Whether a statement has the day after: what is missing may be there. */
+  readonly isNextDayKnown: boolean
+}
+
+export interface Entry {
+  readonly state: LineState
+  readonly bank: BankLine | undefined
+  readonly books: BookMovement | undefined
+  /** The resource, where the books have no movement. */
+  readonly resource: { readonly object: string; readonly id: string } | undefined
+  /** Movements that it may be, by their amount. */
+  readonly suggestions: ReadonlyArray<BookMovement>
+}
+
+/** The cents that an entry adds to the difference of a day: what the bank has of it there, less what the books have. */
+export const differenceOf = ({ bank, books }: Pick<Entry, "bank" | "books">, day: string): number =>
+  (bank?.day === day ? bank.amount : 0) - (books?.day === day ? books.amount : 0)
+
+/** Every entry with a side on the day. */
+export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): ReadonlyArray<Entry> => {
+  const pairs = pairsOf(bank, books)
+  const paired = new Set<BankLine | BookMovement>(pairs.flat())
+  const alone = books.filter((movement) => !paired.has(movement))
+  const suggested = ({ amount }: BankLine) =>
+    alone.filter((movement) => movement.amount === amount).slice(0, SUGGESTIONS)
+  const entries: Array<Entry> = []
+  for (const [line, movement] of pairs) {
+    if (line.day !== day && movement.day !== day) continue
+    const state = line.amount !== movement.amount ? "amount_differs" : line.day === movement.day ? "matched" : "timing"
+    entries.push({ state, bank: line, books: movement, resource: undefined, suggestions: [] })
+  }
+  for (const line of bank) {
+    if (line.day !== day || paired.has(line)) continue
+    const resource = line.endToEndId === null ? undefined : facts.unsettled.get(line.endToEndId)
+    const state = stateOf(line, facts)
+    entries.push({ state, bank: line, books: undefined, resource, suggestions: suggested(line) })
+  }
+  for (const movement of alone) {
+    if (movement.day !== day) continue
+    const state = isNextDayKnown ? "missing_there" : "timing"
+    entries.push({ state, bank: undefined, books: movement, resource: undefined, suggestions: [] })
+  }
+  return entries
+}
+
+/** Of a line without a movement. */
+const stateOf = ({ amount, description, endToEndId }: BankLine, facts: IdFacts): LineState => {
+  if (endToEndId !== null) {
+    if (facts.unsettled.has(endToEndId)) return "state_differs"
+    return facts.foreign.has(endToEndId) ? "other_key" : "missing_here"
+  }
+  if (amount < 0 && fee.test(description)) return "bank_fee"
+  // A bank that writes no ids calls them Pix.
+  return /\bPIX\b/i.test(description) ? "missing_here" : "owner"
+}
+
+const fee = /\b(?:TARIFAS?|TAR|CESTA|MENSALIDADE|IOF|JUROS|ENCARGOS|ANUIDADE|CUSTO)\b/i
+
+/** Movements that an entry names at most. */
+const SUGGESTIONS = 5
+
+type Pair = readonly [BankLine, BookMovement]
+
+/** By id: with the same amount first, then with another one. Then by amount, of the same day and of the days around it. */
+const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>): ReadonlyArray<Pair> => {
+  const pairs: Array<Pair> = []
+  const free = new Set<BankLine | BookMovement>([...bank, ...books])
+  const pass = (
+    keysOf: (movement: BookMovement) => ReadonlyArray<string>,
+    keyOf: (line: BankLine) => string | undefined,
+    fits: (line: BankLine, movement: BookMovement) => boolean = () => true
+  ) => {
+    const waiting = new Map<string, { readonly list: Array<BookMovement>; at: number }>()
+    for (const movement of books) {
+      if (!free.has(movement)) continue
+      for (const key of keysOf(movement)) {
+        const known = waiting.get(key)
+        if (known === undefined) waiting.set(key, { list: [movement], at: 0 })
+        else known.list.push(movement)
+      }
+    }
+    for (const line of bank) {
+      const key = free.has(line) ? keyOf(line) : undefined
+      const candidates = key === undefined ? undefined : waiting.get(key)
+      // The first that is free and fits. Those before it are taken.
+      for (; candidates !== undefined && candidates.at < candidates.list.length; candidates.at++) {
+        const movement = candidates.list[candidates.at]!
+        if (!free.has(movement)) continue
+        if (!fits(line, movement)) break
+        free.delete(line)
+        free.delete(movement)
+        pairs.push([line, movement])
+        break
+      }
+    }
+  }
+  const side = (amount: number) => (amount < 0 ? "-" : "+")
+  pass(
+    ({ amount, ids }) => ids.map((id) => `${id} ${amount}`),
+    ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount}`)
+  )
+  pass(
+    ({ amount, ids }) => ids.map((id) => `${id} ${side(amount)}`),
+    ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${side(amount)}`)
+  )
+  for (const ofIds of [false, true]) {
+    // First lines without an id, then movements without one.
+    const isOpen = ({ ids }: BookMovement) => !ofIds || ids.length === 0
+    const mayPair = ({ endToEndId }: BankLine) => ofIds || endToEndId === null
+    pass(
+      (movement) => (isOpen(movement) ? [`${movement.day} ${movement.amount}`] : []),
+      (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)
+    )
+    pass(
+      (movement) => (isOpen(movement) ? [`${movement.amount}`] : []),
+      (line) => (mayPair(line) && !fee.test(line.description) ? `${line.amount}` : undefined),
+      (line, movement) => daysBetween(line.day, movement.day) <= 1
+    )
+  }
+  return pairs
+}
+
+const daysBetween = (a: string, b: string): number => Math.abs(Date.parse(a) - Date.parse(b)) / 86_400_000

@@ -1,0 +1,152 @@
+/**
+ * OFX as banks write it: 1.x with missing end tags, and 2.x.
+ *
+ * A value is the text between a tag and the next one, which reads both. Rules: OPR-273.
+ */
+import {
+  accountOf,
+  type Balance,
+  centsOf,
+  cleaned,
+  dayOf,
+  endToEndIdIn,
+  isBalance,
+  LINES_OF_A_TURN,
+  type Statement,
+  type StatementLine,
+  type UnreadLine
+} from "./StatementParts.ts"
+
+/** The statement, or why the file is none. */
+export function* readOfx(text: string): Generator<void, Statement | string> {
+  const { accounts, balance, currencies, hasCard, range, transactions } = yield* elementsOf(text)
+  if (hasCard) return "it is the statement of a card"
+  if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
+  if (accounts.size > 1) return "it has several accounts"
+  const hasSigns = transactions.some(({ fields }) => /^\s*-/.test(fields["TRNAMT"] ?? ""))
+  const lines: Array<StatementLine> = []
+  const unread: Array<UnreadLine> = []
+  for (const [index, transaction] of transactions.entries()) {
+    if (index % LINES_OF_A_TURN === 0) yield
+    const read = lineOf(transaction, hasSigns)
+    if ("reason" in read) unread.push(read)
+    else lines.push(read)
+  }
+  const [account = null] = accounts
+  const repeated = repeatedIn(lines)
+  return {
+    format: "ofx",
+    account,
+    from: dayOf(range.from) ?? null,
+    to: dayOf(range.to) ?? null,
+    opening: null,
+    closing: balanceOf(balance),
+    lines: lines.filter((line) => !repeated.has(line)),
+    unread: [
+      ...unread,
+      ...[...repeated].map(({ line, description }) => ({ line, reason: REPEATED, text: description }))
+    ],
+    problems: balance.BALAMT !== undefined && balanceOf(balance) === null ? ["its closing balance cannot be read"] : []
+  }
+}
+
+const REPEATED = "it repeats a line: the same id, day, amount and text"
+
+interface Transaction {
+  readonly line: number
+  readonly fields: Record<string, string>
+}
+
+const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine | UnreadLine => {
+  const { CHECKNUM = "", DTPOSTED = "", FITID = "", MEMO = "", NAME = "", TRNAMT = "", TRNTYPE = "" } = fields
+  const description = cleaned([NAME, MEMO].filter((each) => each !== "").join(" "))
+  const problem = (reason: string): UnreadLine => ({
+    line,
+    reason,
+    text: cleaned(`${DTPOSTED} ${TRNAMT} ${description}`)
+  })
+  if (isBalance(description)) return problem("it is a balance, not a movement")
+  const amount = centsOf(TRNAMT)
+  const day = dayOf(DTPOSTED)
+  if (amount === undefined) return problem("its amount cannot be read")
+  if (day === undefined) return problem("its day cannot be read")
+  if (amount === 0) return problem("it moves nothing")
+  return {
+    line,
+    day,
+    // Where no amount has a sign, the type says which way.
+    amount: !hasSigns && outgoing.has(TRNTYPE.toUpperCase()) ? -amount : amount,
+    description,
+    endToEndId: endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, fields["REFNUM"] ?? ""),
+    bankId: cleaned(FITID, 64) || null
+  }
+}
+
+const outgoing = new Set(["DEBIT", "PAYMENT", "FEE", "SRVCHG", "CHECK", "ATM", "POS", "DIRECTDEBIT", "XFER", "CASH"])
+
+/** Lines that a file has twice. An id that also names another line of the file says nothing. */
+const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlySet<StatementLine> => {
+  const byId = Map.groupBy(
+    lines.filter(({ bankId }) => bankId !== null),
+    ({ bankId }) => bankId
+  )
+  const contentOf = ({ amount, day, description }: StatementLine) => `${day} ${amount} ${description}`
+  const isTrusted = [...byId.values()].every((same) => new Set(same.map(contentOf)).size === 1)
+  return new Set(isTrusted ? [...byId.values()].flatMap((same) => same.slice(1)) : [])
+}
+
+const balanceOf = ({ BALAMT = "", DTASOF = "" }: Record<string, string | undefined>): Balance | null => {
+  const amount = centsOf(BALAMT)
+  const day = dayOf(DTASOF)
+  return amount === undefined || day === undefined ? null : { day, amount }
+}
+
+/** The parts of the file that matter, in one pass over its tags. */
+function* elementsOf(text: string) {
+  const transactions: Array<Transaction> = []
+  const accounts = new Set<string>()
+  const currencies: Array<string> = []
+  const balance: Record<string, string> = {}
+  const range = { from: "", to: "" }
+  let hasCard = false
+  let current: Transaction | undefined
+  let inBalance = false
+  let line = 1
+  let counted = 0
+  for (const match of text.matchAll(/<(\/?)([A-Za-z][\w.]*)\s*>([^<]*)/g)) {
+    const [, slash, name = "", raw = ""] = match
+    const tag = name.toUpperCase()
+    const value = unescaped(raw).trim()
+    for (; counted < match.index; counted++) if (text.charCodeAt(counted) === LINE_FEED) line++
+    if (tag === "STMTTRN") {
+      current = slash === "" ? { line, fields: {} } : undefined
+      if (current !== undefined) {
+        transactions.push(current)
+        if (transactions.length % LINES_OF_A_TURN === 0) yield
+      }
+    } else if (tag === "BANKTRANLIST" || tag === "STMTRS") current = undefined
+    else if (tag === "LEDGERBAL" || tag === "AVAILBAL") {
+      current = undefined
+      inBalance = tag === "LEDGERBAL" && slash === ""
+    } else if (tag.startsWith("CCSTMT")) hasCard = true
+    else if (slash !== "" || value === "") continue
+    else if (current !== undefined) current.fields[tag] ??= value
+    else if (inBalance) balance[tag] ??= value
+    else if (tag === "ACCTID") accounts.add(accountOf(value) ?? "")
+    else if (tag === "CURDEF") currencies.push(value.toUpperCase())
+    else if (tag === "DTSTART") range.from = value
+    else if (tag === "DTEND") range.to = value
+  }
+  return { transactions, accounts, currencies, balance, range, hasCard }
+}
+
+const LINE_FEED = 10
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " }
+
+const unescaped = (text: string): string =>
+  text.replace(/&(#\d{1,6}|[a-z]+);/gi, (whole, name: string) =>
+    name.startsWith("#") ? pointOf(Number(name.slice(1))) : (entities[name.toLowerCase()] ?? whole)
+  )
+
+const pointOf = (point: number): string => (point <= 0x10ffff ? String.fromCodePoint(point) : "")

@@ -1,0 +1,420 @@
+/**
+ * Comparisons of bank accounts' days in PostgreSQL: what is due, what they need of the bank's lines, and what they found.
+ *
+ * Guarantees:
+ * - A day of a bank account is one row. It is compared when asked, after a file with new lines of it, and daily while it has unmatched
+ *   lines, for `DAYS_AGAIN` days.
+ * - A day is leased to one process at a time. When its lease has expired, another process compares it.
+ * - What was found replaces what was found before, in one commit.
+ *
+ * Rules: OPR-277 to OPR-280.
+ */
+import { type LineState, type ReconciliationStatus, unmatchedStates } from "@pix-payments/domain/Reconciliation"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
+import { Ids } from "../base/Ids.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { bigint, json, nullable, text, uuid } from "../database/statements/Column.ts"
+import { TODAY } from "../database/statements/Days.ts"
+import { type Page, readPage } from "../database/statements/Paging.ts"
+import { equals, everyValue, is } from "../database/statements/Seek.ts"
+import { rows, statement, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { type BankLine, differenceOf, type Entry } from "./FourLegs.ts"
+
+/** Count and cents of the difference of the lines in a state. */
+export type StateSums = Readonly<Partial<Record<LineState, { readonly count: number; readonly difference: number }>>>
+
+export interface ReconciliationRow {
+  readonly id: string
+  readonly connection_id: string
+  readonly day: string
+  readonly status: ReconciliationStatus
+  readonly reason: string | null
+  readonly opening: bigint | null
+  readonly closing: bigint | null
+  readonly bank_total: bigint
+  readonly books_total: bigint
+  readonly states: StateSums
+  readonly lines_left_out: number
+  readonly done_at: Date | null
+  readonly created_at: Date
+}
+
+export interface ReconciliationLineRow {
+  readonly id: string
+  readonly day: string
+  readonly age_days: number
+  readonly state: LineState
+  readonly difference: bigint
+  readonly bank_line_id: string | null
+  readonly bank_day: string | null
+  readonly bank_amount: bigint | null
+  readonly books_day: string | null
+  readonly books_amount: bigint | null
+  readonly transfer_id: string | null
+  readonly source_object: string | null
+  readonly source_id: string | null
+  readonly account_id: string | null
+  readonly end_to_end_id: string | null
+  readonly description: string | null
+  readonly suggestions: ReadonlyArray<Suggestion>
+}
+
+export interface Suggestion {
+  readonly object: string
+  readonly id: string
+  readonly amount: number
+  readonly day: string
+}
+
+/** A day that is due. */
+export interface DueDay {
+  readonly id: string
+  readonly bankAccount: string
+  readonly day: string
+}
+
+/** What a bank's statement has of a day. */
+export interface BankDay {
+  /** Of the day, and of the days around it. */
+  readonly lines: ReadonlyArray<BankLine>
+  readonly isKnown: boolean
+  readonly isNextDayKnown: boolean
+  readonly opening: number | null
+  readonly closing: number | null
+}
+
+export interface Unmatched {
+  readonly lines: number
+  readonly cents: number
+  /** Seconds since the end of the oldest day with such a line. */
+  readonly oldestSeconds: number
+}
+
+export class ReconciliationStore extends Context.Service<
+  ReconciliationStore,
+  {
+    /** Makes a day due now. */
+    readonly request: (bankAccount: string, day: string) => Effect.Effect<ReconciliationRow, Unavailable>
+    /** Makes the days due of which a file has new lines. */
+    readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
+    readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
+    /** The connections of a bank account. */
+    readonly connectionsOf: (bankAccount: string) => Effect.Effect<ReadonlyArray<string>, Unavailable>
+    /** Undefined where it has more than `most` lines. */
+    readonly bankDay: (
+      bankAccount: string,
+      day: string,
+      most: number
+    ) => Effect.Effect<BankDay | undefined, Unavailable>
+    readonly done: (
+      due: DueDay,
+      bank: Pick<BankDay, "opening" | "closing">,
+      entries: ReadonlyArray<Entry>
+    ) => Effect.Effect<void, Unavailable>
+    readonly failed: (due: DueDay, reason: string) => Effect.Effect<void, Unavailable>
+    readonly get: (id: string) => Effect.Effect<ReconciliationRow, NotFoundError | Unavailable>
+    readonly list: (
+      bankAccount: string | undefined,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ReconciliationRow>, UnknownCursor | Unavailable>
+    readonly lines: (
+      reconciliationId: string,
+      state: LineState | undefined,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ReconciliationLineRow>, UnknownCursor | Unavailable>
+    readonly unmatched: Effect.Effect<Unmatched, Unavailable>
+  }
+>()("@pix-payments/server/ReconciliationStore") {
+  static readonly layer = Layer.effect(
+    ReconciliationStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const write = runToCompletion(sql)
+
+      const bankDay = Effect.fnUntraced(function* (bankAccount: string, day: string, most: number) {
+        const found = yield* sql<BankLineRow>`
+          SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
+          WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - 1 AND ${day}::date + 1
+          ORDER BY day, amount, end_to_end_id, occurrence LIMIT ${most + 1}::integer`
+        if (found.length > most) return undefined
+        const [known] = yield* sql<KnownRow>`
+          SELECT coalesce(bool_or(${day}::date BETWEEN from_day AND to_day), false) AS is_known,
+            coalesce(bool_or(${day}::date + 1 BETWEEN from_day AND to_day), false) AS is_next_known,
+            (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date AND closing IS NOT NULL))[1] AS closing,
+            coalesce(
+              (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date - 1 AND closing IS NOT NULL))[1],
+              (array_agg(opening ORDER BY id DESC) FILTER (WHERE opening_day = ${day}::date AND opening IS NOT NULL))[1]) AS opening
+          FROM bank_statements
+          WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
+        return {
+          lines: found.map(({ amount, end_to_end_id, ...line }) => ({
+            ...line,
+            amount: Number(amount),
+            endToEndId: end_to_end_id
+          })),
+          isKnown: known?.is_known ?? false,
+          isNextDayKnown: known?.is_next_known ?? false,
+          opening: known?.opening == null ? null : Number(known.opening),
+          closing: known?.closing == null ? null : Number(known.closing)
+        }
+      })
+
+      return ReconciliationStore.of({
+        request: (bankAccount, day) =>
+          write(
+            Effect.map(
+              sql<ReconciliationRow>`
+                INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+                VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
+                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
+                RETURNING ${sql.literal(columns)}`,
+              ([row]) => row!
+            )
+          ),
+
+        requestOf: (statementId) =>
+          write(
+            Effect.gen(function* () {
+              // A line may pair with a movement of the day before or after.
+              const days = yield* sql<{ connection_id: string; day: string }>`
+                SELECT DISTINCT connection_id, (day + around)::text AS day
+                FROM bank_statement_lines, generate_series(-1, 1) AS around
+                WHERE statement_id = ${statementId}::uuid
+                UNION
+                SELECT connection_id, to_day::text FROM bank_statements WHERE id = ${statementId}::uuid AND to_day IS NOT NULL`
+              yield* sql.unsafe(
+                ...insertDays({
+                  days: days.map(({ connection_id, day }) => ({ id: ids.next().id, connectionId: connection_id, day }))
+                })
+              )
+            })
+          ),
+
+        claim: (limit) =>
+          write(
+            Effect.map(
+              sql<{ id: string; connection_id: string; day: string }>`
+                UPDATE reconciliations SET due_at = now() + interval '10 minutes'
+                WHERE id IN (
+                  SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+                )
+                RETURNING id, connection_id, day::text AS day`,
+              (found) => found.map(({ connection_id, day, id }) => ({ id, bankAccount: connection_id, day }))
+            )
+          ),
+
+        connectionsOf: (bankAccount) =>
+          Effect.map(orUnavailable(sql.unsafe<{ id: string }>(...findConnections({ bankAccount }))), (found) =>
+            found.map(({ id }) => id)
+          ),
+
+        bankDay: (bankAccount, day, most) => orUnavailable(bankDay(bankAccount, day, most)),
+
+        done: (due, { closing, opening }, entries) => {
+          const shown = entries.filter(({ state }) => state !== "matched")
+          const stored = shown.slice(0, MOST_LINES)
+          const sumOf = (side: "bank" | "books") =>
+            entries.reduce((sum, { [side]: of }) => sum + (of?.day === due.day ? of.amount : 0), 0)
+          return write(
+            sql.withTransaction(
+              Effect.gen(function* () {
+                yield* sql`DELETE FROM reconciliation_lines WHERE reconciliation_id = ${due.id}::uuid`
+                yield* sql.unsafe(
+                  ...insertLines({
+                    reconciliationId: due.id,
+                    day: due.day,
+                    lines: stored.map((entry) => ({ ...storedOf(entry, due.day), id: ids.next().id }))
+                  })
+                )
+                const hasUnmatched = shown.some(({ state }) => isUnmatched.has(state))
+                yield* sql`UPDATE reconciliations SET status = 'done', reason = NULL, opening = ${opening}::bigint,
+                  closing = ${closing}::bigint, bank_total = ${sumOf("bank")}::bigint, books_total = ${sumOf("books")}::bigint,
+                  states = ${JSON.stringify(sumsOf(entries, due.day))}::json, lines_left_out = ${shown.length - stored.length}::integer,
+                  done_at = now(),
+                  due_at = CASE WHEN ${hasUnmatched}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
+                    THEN now() + interval '24 hours' END
+                  WHERE id = ${due.id}::uuid`
+              })
+            )
+          )
+        },
+
+        failed: (due, reason) =>
+          Effect.asVoid(
+            write(sql`UPDATE reconciliations SET status = 'failed', reason = ${reason}, done_at = now(),
+              due_at = CASE WHEN day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN now() + interval '24 hours' END
+              WHERE id = ${due.id}::uuid`)
+          ),
+
+        get: (id) =>
+          Effect.flatMap(
+            orUnavailable(
+              sql.unsafe<ReconciliationRow>(`SELECT ${columns} FROM reconciliations WHERE id = $1::uuid`, [id])
+            ),
+            ([row]) => (row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(row))
+          ),
+
+        list: (bankAccount, page) =>
+          readPage<ReconciliationRow>(
+            {
+              table: "reconciliations",
+              columns,
+              ...(bankAccount !== undefined && { paths: [{ columns: [is("connection_id", "uuid", bankAccount)] }] })
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+        lines: (reconciliationId, state, page) =>
+          readPage<ReconciliationLineRow>(
+            {
+              table: "reconciliation_lines",
+              columns: lineColumns,
+              scope: [equals("reconciliation_id", "uuid", reconciliationId)],
+              paths: [
+                {
+                  columns: [
+                    is("reconciliation_id", "uuid", reconciliationId),
+                    ...(state === undefined ? [everyValue("state", "text")] : [is("state", "text", state)])
+                  ]
+                }
+              ]
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+        unmatched: Effect.map(
+          orUnavailable(
+            sql.unsafe<{ lines: number; cents: bigint; oldest: number }>(
+              `SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
+                coalesce(greatest(0, extract(epoch FROM now() - (min(day) + 1)::timestamptz)), 0)::float8 AS oldest
+              FROM (SELECT day, difference FROM reconciliation_lines
+                WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) LIMIT 100000) AS l`
+            )
+          ),
+          ([row]) => ({
+            lines: row?.lines ?? 0,
+            cents: Number(row?.cents ?? 0),
+            oldestSeconds: Math.floor(row?.oldest ?? 0)
+          })
+        )
+      })
+    })
+  )
+}
+
+/** Of a day, the lines that are stored beside those that match. */
+export const MOST_LINES = 10_000
+/** For how many days a day with unmatched lines is compared daily. */
+const DAYS_AGAIN = 90
+
+const isUnmatched: ReadonlySet<LineState> = new Set(unmatchedStates)
+
+interface BankLineRow {
+  readonly id: string
+  readonly day: string
+  readonly amount: bigint
+  readonly end_to_end_id: string | null
+  readonly description: string
+}
+
+interface KnownRow {
+  readonly is_known: boolean
+  readonly is_next_known: boolean
+  readonly opening: bigint | null
+  readonly closing: bigint | null
+}
+
+const sumsOf = (entries: ReadonlyArray<Entry>, day: string): StateSums => {
+  const sums: Partial<Record<LineState, { count: number; difference: number }>> = {}
+  for (const entry of entries) {
+    const sum = (sums[entry.state] ??= { count: 0, difference: 0 })
+    sum.count += 1
+    sum.difference += differenceOf(entry, day)
+  }
+  return sums
+}
+
+const storedOf = ({ bank, books, resource, state, suggestions }: Entry, day: string) => {
+  const source = books?.source ?? resource
+  return {
+    state,
+    difference: differenceOf({ bank, books }, day),
+    bankLineId: bank?.id ?? null,
+    bankDay: bank?.day ?? null,
+    bankAmount: bank?.amount ?? null,
+    booksDay: books?.day ?? null,
+    booksAmount: books?.amount ?? null,
+    transferId: books?.id ?? null,
+    sourceObject: source?.object ?? null,
+    sourceId: source?.id ?? null,
+    accountId: books?.accountId ?? null,
+    endToEndId: bank?.endToEndId ?? books?.ids[0] ?? null,
+    description: bank?.description ?? null,
+    suggestions: suggestions.map(({ amount, day: of, source: { id, object } }): Suggestion => ({
+      object,
+      id,
+      amount,
+      day: of
+    }))
+  }
+}
+
+const columns = `id, connection_id, day::text AS day, status, reason, opening, closing, bank_total, books_total, states, lines_left_out,
+  done_at, created_at`
+
+const lineColumns = `id, day::text AS day, ${TODAY} - day AS age_days, state, difference, bank_line_id, bank_day::text AS bank_day,
+  bank_amount, books_day::text AS books_day, books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description,
+  suggestions`
+
+const findConnections = statement(
+  { bankAccount: value("uuid") },
+  ({ bankAccount }) => `
+  SELECT ${bankAccount} AS id
+  UNION
+  SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+  WHERE own.connection_id = ${bankAccount}`
+)
+
+const insertDays = statement(
+  { days: rows({ id: uuid(), connectionId: uuid(), day: text() }) },
+  ({ days }) => `
+  INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+  SELECT id, connection_id, day::date, 'requested', now(), now() FROM ${days} AS d
+  ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()`
+)
+
+const insertLines = statement(
+  {
+    reconciliationId: value("uuid"),
+    day: value("text"),
+    lines: rows({
+      id: uuid(),
+      state: text<LineState>(),
+      difference: bigint(),
+      bankLineId: nullable(uuid()),
+      bankDay: nullable(text()),
+      bankAmount: nullable(bigint()),
+      booksDay: nullable(text()),
+      booksAmount: nullable(bigint()),
+      transferId: nullable(uuid()),
+      sourceObject: nullable(text()),
+      sourceId: nullable(uuid()),
+      accountId: nullable(uuid()),
+      endToEndId: nullable(text()),
+      description: nullable(text()),
+      suggestions: json<ReadonlyArray<Suggestion>>()
+    })
+  },
+  ({ day, lines, reconciliationId }) => `
+  INSERT INTO reconciliation_lines (id, reconciliation_id, day, state, difference, bank_line_id, bank_day, bank_amount, books_day,
+    books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions)
+  SELECT id, ${reconciliationId}, ${day}::date, state, difference, bank_line_id, bank_day::date, bank_amount, books_day::date,
+    books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions
+  FROM ${lines} AS l`
+)

@@ -1,0 +1,94 @@
+/**
+ * What all forms of a statement file share: the statement as it is read, and how its parts are.
+ */
+import { parseReais } from "@pix-payments/domain/Cents"
+import { parseInstant } from "@pix-payments/domain/Instant"
+
+export interface StatementLine {
+  /** The line of the file that it begins on, from 1. */
+  readonly line: number
+  /** `yyyy-mm-dd`, as the bank books it. */
+  readonly day: string
+  /** Cents; negative where money left. */
+  readonly amount: number
+  readonly description: string
+  /** The id of the Pix (`E…`) or of its return (`D…`), where the line has one. */
+  readonly endToEndId: string | null
+  /** The bank's id of the line. Banks repeat it. */
+  readonly bankId: string | null
+}
+
+/** A line that is no movement: what it has, and why. */
+export interface UnreadLine {
+  readonly line: number
+  readonly reason: string
+  readonly text: string
+}
+
+export interface Balance {
+  readonly day: string
+  readonly amount: number
+}
+
+export interface Statement {
+  readonly format: "ofx" | "cnab240"
+  /** Digits and letters of the account's number; null where the file does not say it. */
+  readonly account: string | null
+  readonly from: string | null
+  readonly to: string | null
+  readonly opening: Balance | null
+  readonly closing: Balance | null
+  readonly lines: ReadonlyArray<StatementLine>
+  readonly unread: ReadonlyArray<UnreadLine>
+  /** What the file says of itself and is not so. */
+  readonly problems: ReadonlyArray<string>
+}
+
+/** Cents of an amount as banks write it: `-1234.56`, `1.234,56`, `+12`, `12,5`. Undefined where it is ambiguous. */
+export const centsOf = (text: string): number | undefined => {
+  const [, sign = "", digits = ""] = /^([+-]?)\s*(?:R\$\s*)?([\d.,]+)$/.exec(text.trim()) ?? []
+  const plain = /^\d{1,3}(\.\d{3})*,\d{1,2}$|^\d+,\d{1,2}$|^\d{1,3}(\.\d{3}){2,}$/.test(digits)
+    ? digits.replaceAll(".", "").replace(",", ".")
+    : /^\d{1,3}(,\d{3})+\.\d{1,2}$/.test(digits)
+      ? digits.replaceAll(",", "")
+      : digits
+  const cents = parseReais(plain)
+  return cents === undefined || cents === 0 ? cents : sign === "-" ? -cents : cents
+}
+
+/** `20261126…` as a day; undefined where there is no such day. */
+export const dayOf = (digits: string): string | undefined => {
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})/.exec(digits) ?? []
+  if (year === undefined) return undefined
+  const text = `${year}-${month}-${day}`
+  return parseInstant(`${text}T00:00:00Z`) === undefined ? undefined : text
+}
+
+/** Somebody's text in one line, without what a terminal or page would act on. */
+export const cleaned = (text: string, most = 140): string =>
+  [
+    ...text
+      .replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
+      .replace(/ {2,}/g, " ")
+      .trim()
+  ]
+    .slice(0, most)
+    .join("")
+
+/** The first end-to-end id in texts. */
+export const endToEndIdIn = (...texts: ReadonlyArray<string>): string | null => {
+  for (const text of texts) {
+    const [found] = /(?<![A-Za-z0-9])[ED]\d{8}20\d{10}[A-Za-z0-9]{11}(?![A-Za-z0-9])/.exec(text) ?? []
+    if (found !== undefined) return found
+  }
+  return null
+}
+
+/** A balance that a bank writes among the movements. */
+export const isBalance = (description: string): boolean => /^\s*(?:SALDO|S A L D O|SDO)\b/i.test(description)
+
+/** An account's number without punctuation and leading zeros. */
+export const accountOf = (text: string): string | null => text.replace(/[^0-9A-Za-z]/g, "").replace(/^0+/, "") || null
+
+/** Lines that are read before others have a turn. */
+export const LINES_OF_A_TURN = 500

@@ -1,0 +1,124 @@
+/** What support and finance look for all day, within the clicks that the task list allows. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { created } from "../support/ChargeRequests.ts"
+import { funded, operated, paidCharge } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+const customer = { name: "Antônia Conceição", email: "antonia@example.com", document: "39053344705" }
+
+const world = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { accountId, key } = yield* funded(2_000_000, { name: "Livraria Capitu" })
+  yield* funded(4200, { name: "Outra loja" })
+  const sought = yield* created(key, { amount: 35_221, reference: "LOJA-7731", customer })
+  const failed = yield* created(key, { amount: 9900, reference: "ontem" })
+  const part = yield* paidCharge(key, 2000, { reference: "em-parte" })
+  yield* operated("POST", `/charges/${part.id}/refund`, { amount: 500 })
+  // Yesterday, between 14 and 15 h in Brazil.
+  yield* sql`
+    INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, reference, failure_reason, created_at, sequence)
+    SELECT uuidv7(at - now()), account_id, application_id, 'api', 'failed', 'pix', 9900, 'ontem-' || n, 'simulated refusal', at, 2
+    FROM charges, generate_series(1, 3) n, LATERAL (
+      SELECT date_trunc('day', now() AT TIME ZONE 'America/Sao_Paulo') AT TIME ZONE 'America/Sao_Paulo'
+        - interval '10 hours' + n * interval '7 minutes' AS at
+    ) made WHERE id = ${failed.id}::uuid`
+  return { accountId, sought }
+})
+
+layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Tasks", (it) => {
+  it.effect.skipIf(!hasBrowser)("one field finds by name, by amount, by a part of a reference, by a pasted code", () =>
+    Effect.gen(function* () {
+      const { operate, operatorToken, operatorUrl } = yield* TestService
+      const { sought } = yield* world
+      yield* eventually(
+        operate<{ data: ReadonlyArray<unknown> }>("GET", "/operator/v1/search?q=antonia"),
+        ({ body }) => body.data.length > 0
+      )
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/charges")
+        await visit.signIn(operatorToken)
+        const box = page.getByRole("combobox", { name: "Search" })
+        for (const q of [
+          "conceicao ant",
+          "352,21",
+          "7731",
+          sought.pix.br_code!,
+          sought.id.slice(4, 8) + sought.id.slice(9, 13)
+        ]) {
+          await page.goto("/")
+          await page.keyboard.press("Control+k")
+          await box.fill(q)
+          await page.getByRole("option", { name: /R\$ 352,21 · Antônia/ }).waitFor()
+          await page.keyboard.press("Enter")
+          await page.waitForURL(`**/charges/${sought.id}`)
+        }
+        visit.assertNoFault()
+      })
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)("why payments failed yesterday between 14 and 15 h: three clicks", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const { accountId } = yield* world
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/")
+        await visit.signIn(operatorToken)
+        await page.getByRole("link", { name: "Charges", exact: true }).click()
+        await page.getByRole("navigation", { name: "Status" }).getByRole("link", { name: "failed" }).click()
+        await page.getByRole("combobox", { name: "Created", exact: true }).selectOption("yesterday")
+        await page.waitForURL("**created_after**")
+        const from = page.getByLabel("Created: from")
+        const day = (await from.inputValue()).slice(0, 10)
+        await from.fill(`${day}T14:00`)
+        await page.getByLabel("Created: to").first().fill(`${day}T15:00`)
+        await page.keyboard.press("Enter")
+        await page.getByText("refused by the simulator").first().waitFor()
+        await page.getByText("3 rows · R$ 297,00").waitFor()
+        assert.include(page.url(), "status=failed")
+        await visit.look("tasks-failed")
+        await page.getByRole("combobox", { name: "Account" }).selectOption(accountId)
+        await page.getByRole("list", { name: "Filters that are on" }).getByText("Livraria Capitu").click()
+        await page.waitForURL((url) => !url.search.includes("account_id"))
+        visit.assertNoFault()
+      })
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)("a list is a file with the rows of its filters, and says what it has looked at", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      yield* world
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/charges")
+        await visit.signIn(operatorToken)
+        await page.goto("/charges?amount_min=35221&amount_max=35221")
+        await page.getByText("R$ 352,21").first().waitFor()
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("link", { name: "CSV" }).click()
+        ])
+        const stream = await download.createReadStream()
+        const chunks: Array<Buffer> = []
+        for await (const chunk of stream) chunks.push(chunk as Buffer)
+        const text = Buffer.concat(chunks).toString()
+        assert.match(text, /LOJA-7731;Antônia Conceição;39053344705/)
+        assert.notInclude(text, "em-parte")
+        visit.assertNoFault()
+        for (const name of ["charges", "payouts", "refunds", "disputes", "deliveries", "requests"]) {
+          await visit.glance(`tasks-${name}`, `/${name}?created_after=2020-01-01T00:00:00Z`, /./)
+        }
+        await visit.inspect("tasks-list", "/charges", "Charges")
+        await page.getByRole("button", { name: "Português" }).click()
+        await visit.inspect("tasks-list-pt", "/charges?status=failed", "Cobranças")
+      })
+    })
+  )
+})

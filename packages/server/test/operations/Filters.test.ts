@@ -1,0 +1,235 @@
+/** The filters of operators' lists: what each leaves, count and sum, the file, and who may ask for what. */
+import type { Summary } from "@pix-payments/api/operator/Fields"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused, created } from "../support/ChargeRequests.ts"
+import { failing, funded, operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
+import { med } from "../support/Disputes.ts"
+import { makeOperator } from "../support/Operators.ts"
+import { eventually } from "../support/Receiver.ts"
+import { type Call, type Fields, TestService } from "../support/TestService.ts"
+import { withoutTriggers } from "../support/Million.ts"
+
+interface Walked {
+  readonly data: ReadonlyArray<{ readonly id: string }>
+  readonly has_more: boolean
+  readonly next: string | null
+  readonly looked_at: number
+}
+
+const asked = (by: Call, path: string, query: Fields) =>
+  Effect.map(
+    by<Walked>("GET", `/operator/v1${path}?${new URLSearchParams(query as Record<string, string>)}`),
+    (answer) => {
+      assert.strictEqual(answer.status, 200, answer.text)
+      return answer.body
+    }
+  )
+
+const customer = { name: "José Antônio da Conceição", email: "jose@example.com", document: "529.982.247-25" }
+
+layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Filters", (it) => {
+  it.effect("OPR-290: each filter of charges leaves the charges that it names, alone and together with others", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, applicationId, key } = yield* funded(90_000)
+      const other = yield* funded(70_000)
+      const cheap = yield* created(key, { amount: 1234, reference: "pedido-1", customer })
+      const paid = yield* paidCharge(key, 35_221, { reference: "pedido/2-azul" })
+      const refused = yield* operate("GET", "/operator/v1/charges?customer_name=x")
+      assertRefused(refused, "VALIDATION_ERROR", ["customer_name"])
+      const settled = yield* operated<{ paid_at: string; pix: { end_to_end_id: string } }>("GET", `/charges/${paid.id}`)
+      const found = (query: Fields) =>
+        Effect.map(asked(operate, "/charges", { account_id: accountId, ...query }), ({ data }) =>
+          data.map(({ id }) => id)
+        )
+      const before = formatInstant(Date.parse(settled.paid_at) + 1)
+      const after = formatInstant(Date.parse(settled.paid_at) - 1)
+      const cases: ReadonlyArray<readonly [Fields, ReadonlyArray<string>]> = [
+        [{ status: "pending" }, [cheap.id]],
+        [{ status: "paid", amount_max: "40000" }, [paid.id]],
+        [{ status: "paid", amount_min: "35221", amount_max: "40000" }, [paid.id]],
+        [{ method: "card" }, []],
+        [{ application_id: applicationId, reference: "pedido-1" }, [cheap.id]],
+        [{ application_id: other.applicationId }, []],
+        [{ customer_document: "529.982.247-25", status: "pending" }, [cheap.id]],
+        [{ customer_document: "111.444.777-35" }, []],
+        [{ customer_document: "no document" }, []],
+        [{ paid_after: after, paid_before: before }, [paid.id]],
+        [{ paid_after: before }, []],
+        [{ end_to_end_id: settled.pix.end_to_end_id, status: "paid" }, [paid.id]],
+        [{ end_to_end_id: settled.pix.end_to_end_id, status: "pending" }, []],
+        [{ failure_reason: "none such" }, []],
+        [{ created_after: before, created_before: "2100-01-01T00:00:00Z", status: "paid" }, []]
+      ]
+      for (const [query, ids] of cases) {
+        assert.deepStrictEqual(yield* found(query), ids, JSON.stringify(query))
+        const summary = yield* operate<Summary>(
+          "GET",
+          `/operator/v1/charges/summary?${new URLSearchParams({ account_id: accountId, ...query } as {})}`
+        )
+        assert.deepInclude(
+          summary.body,
+          { count: ids.length, at_least: false, amount: ids.includes(cheap.id) ? 1234 : ids.length * 35_221 },
+          summary.text
+        )
+      }
+      const named = (q: string) => eventually(found({ q }), (ids) => ids.length > 0)
+      for (const q of ["jose conc", "JOSÉ", "antonio", "pedido 1"])
+        assert.deepStrictEqual(yield* named(q), [cheap.id], q)
+      assert.deepStrictEqual(yield* named("azul"), [paid.id])
+      assert.sameMembers([...(yield* named("pedido"))], [cheap.id, paid.id])
+      assert.deepStrictEqual(yield* found({ amount_min: "35221", amount_max: "35221" }), [paid.id])
+      assert.deepStrictEqual(yield* found({ q: "jose silva" }), [])
+      const elsewhere = yield* asked(operate, "/charges", { account_id: other.accountId, q: "jose" })
+      assert.deepStrictEqual(elsewhere.data, [])
+    })
+  )
+
+  it.effect("OPR-290: payouts by state, amount, recipient and reason", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* funded(90_000)
+      const sent = yield* paidOut(key, { amount: 700, reference: "aluguel", recipient_name: "Imobiliária Sé" })
+      const failed = yield* paidOut(key, { ...failing, amount: 900 })
+      yield* payoutReaching(key, sent.id, "completed")
+      const { failure_reason: reason } = yield* payoutReaching(key, failed.id, "failed")
+      const found = (query: Fields) =>
+        Effect.map(asked(operate, "/payouts", { account_id: accountId, ...query }), ({ data }) =>
+          data.map(({ id }) => id)
+        )
+      assert.deepStrictEqual(yield* found({ status: "failed", failure_reason: reason! }), [failed.id])
+      assert.deepStrictEqual(yield* found({ amount_max: "800" }), [sent.id])
+      assert.deepStrictEqual(yield* found({ reference: "aluguel", origin: "api" }), [sent.id])
+      assert.deepStrictEqual(yield* found({ origin: "dashboard" }), [])
+      assert.deepStrictEqual(yield* eventually(found({ q: "imobiliaria" }), (ids) => ids.length > 0), [sent.id])
+    })
+  )
+
+  it.effect("OPR-290: returns, disputes, deliveries and requests by account and period; disputes by deadline", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* funded(90_000)
+      const other = yield* funded(50_000)
+      const paid = yield* paidCharge(key, 5000)
+      yield* operated("POST", `/charges/${paid.id}/refund`, { amount: 700 })
+      const late = yield* med((yield* paidCharge(key, 6000)).id, { defense_deadline_at: "2099-01-03T00:00:00Z" })
+      const soon = yield* med((yield* paidCharge(key, 6000)).id, { defense_deadline_at: "2099-01-02T00:00:00Z" })
+      const elsewhere = yield* med((yield* paidCharge(other.key, 100)).id, {
+        defense_deadline_at: "2099-01-01T00:00:00Z"
+      })
+      const idsOf = (path: string, query: Fields) =>
+        Effect.map(asked(operate, path, query), ({ data }) => data.map(({ id }) => id))
+      const own = { account_id: accountId }
+      assert.deepStrictEqual(yield* idsOf("/disputes", { ...own, order: "deadline" }), [soon.id, late.id])
+      assert.deepStrictEqual(yield* idsOf("/disputes", { order: "deadline" }), [elsewhere.id, soon.id, late.id])
+      const rest = { order: "deadline", starting_after: soon.id, limit: "1" }
+      assert.deepStrictEqual(yield* idsOf("/disputes", rest), [late.id])
+      assert.deepStrictEqual(yield* idsOf("/disputes", { ...own, deadline_before: "2099-01-02T12:00:00Z" }), [soon.id])
+      assert.deepStrictEqual(yield* idsOf("/disputes", own), [soon.id, late.id])
+      assert.lengthOf(yield* idsOf("/refunds", { ...own, amount_min: "700", amount_max: "700" }), 1)
+      assert.lengthOf(yield* idsOf("/refunds", { ...own, amount_min: "701" }), 0)
+      assert.lengthOf(yield* idsOf("/refunds", { account_id: other.accountId }), 0)
+      const summary = yield* operated<Summary>("GET", `/refunds/summary?account_id=${accountId}`)
+      assert.deepInclude(summary, { count: 1, amount: 700, at_least: false })
+      const requests = yield* eventually(idsOf("/requests", own), ({ length }) => length > 0)
+      assert.deepStrictEqual(yield* idsOf("/requests", { ...own, created_before: "2020-01-01T00:00:00Z" }), [])
+      assert.sameMembers(yield* idsOf("/requests", { ...own, created_after: "2020-01-01T00:00:00Z" }), [...requests])
+      assert.deepStrictEqual(yield* idsOf("/deliveries", own), [])
+    })
+  )
+
+  it.effect("OPR-290: a walk looks at a bounded number of rows, says how many, and goes on where it stopped", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, applicationId } = yield* makeCaller()
+      const insert = (status: string, amount: number, count: number, age: string) =>
+        withoutTriggers(
+          sql.unsafe(
+            `INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, created_at, sequence)
+            SELECT uuidv7(-$3::interval + n * interval '1 millisecond'), $1::uuid, $2::uuid, 'api', '${status}', 'pix', ${amount},
+              now(), 2 FROM generate_series(1, ${count}) n`,
+            [accountId, applicationId, age]
+          )
+        )
+      yield* insert("failed", 5, 3, "2 days")
+      yield* insert("paid", 7, 55_000, "1 day")
+      const limited = yield* makeOperator("viewer", [accountId])
+      for (const [by, query] of [
+        [operate, { account_id: accountId }],
+        [limited.call, {}]
+      ] as const) {
+        const first = yield* asked(by, "/charges", { ...query, status: "failed" })
+        assert.deepInclude(first, { data: [], has_more: true })
+        assert.isAtMost(first.looked_at, 50_010)
+        assert.isAbove(first.looked_at, 9000)
+        let next = first.next
+        let pages = 1
+        let rest = first
+        while (rest.data.length === 0 && next !== null && pages < 10) {
+          rest = yield* asked(by, "/charges", { ...query, status: "failed", starting_after: next, limit: "2" })
+          next = rest.next
+          pages += 1
+        }
+        assert.lengthOf(rest.data, 2)
+        const last = yield* asked(by, "/charges", { ...query, status: "failed", starting_after: next!, limit: "2" })
+        assert.deepInclude(last, { has_more: false, next: null })
+        assert.lengthOf(last.data, 1)
+      }
+      const sum = yield* operated<Summary>("GET", `/charges/summary?account_id=${accountId}`)
+      assert.isTrue(sum.at_least)
+      assert.isAtLeast(sum.count, 10_000)
+      assert.strictEqual(sum.amount, sum.count * 7)
+      const few = yield* operated<Summary>("GET", `/charges/summary?account_id=${accountId}&amount_max=6`)
+      assert.isTrue(few.at_least)
+    })
+  )
+
+  it.effect("OPR-290: a filter by what a role sees masked matches nothing for it", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* funded(1000)
+      yield* created(key, { customer })
+      const query = { account_id: accountId, customer_document: "52998224725" }
+      assert.isAbove((yield* asked(operate, "/charges", query)).data.length, 0)
+      for (const role of ["viewer", "developer"] as const) {
+        const { call } = yield* makeOperator(role)
+        assert.deepStrictEqual((yield* asked(call, "/charges", query)).data, [])
+        const { body } = yield* call<Summary>(
+          "GET",
+          `/operator/v1/charges/summary?${new URLSearchParams(query).toString()}`
+        )
+        assert.strictEqual(body.count, 0)
+        const file = yield* call("GET", `/operator/v1/charges/export?${new URLSearchParams(query).toString()}`)
+        assert.notInclude(file.text, "Conceição")
+      }
+    })
+  )
+
+  it.effect(
+    "OPR-292: a file has every row of the filter, no formula, masked data for whom it is masked, and its end",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, key } = yield* funded(1000)
+        const name = '=HYPERLINK("http://evil")'
+        yield* created(key, { amount: 1050, reference: "a;b", customer: { ...customer, name } })
+        const path = `/operator/v1/charges/export?account_id=${accountId}`
+        const file = yield* operate("GET", path)
+        assert.match(String(file.headers["content-type"]), /^text\/csv/)
+        const lines = file.text.split("\r\n")
+        assert.match(lines[0]!, /^\uFEFFid;created_at;account_id;status;/)
+        assert.include(lines[1]!, ';10,50;0,00;"a;b";"\'=HYPERLINK(""http://evil"")";52998224725;jose@example.com;')
+        assert.strictEqual(lines[3], "# 2")
+        const { call } = yield* makeOperator("viewer", [accountId])
+        const masked = yield* call("GET", path)
+        assert.notMatch(masked.text, /52998224725|jose@/)
+        assert.include(masked.text, "***982247**")
+        const payouts = yield* operate("GET", `/operator/v1/payouts/export?account_id=${accountId}`)
+        assert.include(payouts.text, "# 0")
+      })
+  )
+})

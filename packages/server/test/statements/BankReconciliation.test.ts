@@ -1,0 +1,222 @@
+/** A bank account's day against the books: what matches, what heals, and what is named. */
+import { assert, layer } from "@effect/vitest"
+import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
+import type { Reconciliation, ReconciliationLine } from "@pix-payments/api/operator/Reconciliations"
+import { inter } from "@pix-payments/psp-double/http/Profiles"
+import { type BookedLine, bookedLines } from "@pix-payments/psp-double/statement/BookedLines"
+import { bankDay, type Dialect, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused, retrieve, until } from "../support/ChargeRequests.ts"
+import {
+  type ConnectedBank,
+  connectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { startDouble } from "../support/Bank.ts"
+import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
+import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+
+/** The day after in Brasília. */
+const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_400_000)
+
+const importing = (
+  { connectionId, double }: ConnectedBank,
+  lines: ReadonlyArray<BookedLine>,
+  dialect: Partial<Dialect> = {}
+) => {
+  const today = bankDay(double.now())
+  const file = statementFile(
+    {
+      bank: "364",
+      branch: "0001",
+      account: "12345-6",
+      from: today,
+      to: dayAfter(today),
+      openingCents: double.provider.settings.openingCents,
+      lines
+    },
+    { ...tidy, ...dialect }
+  )
+  return operated<BankStatement>(
+    "POST",
+    "/bank-statements",
+    { connection_id: connectionId, content: Buffer.from(file).toString("base64") },
+    201
+  )
+}
+
+/** The comparison of today, once it has been made. */
+const comparedToday = ({ connectionId, double }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const day = bankDay(double.now())
+    const asked = yield* operated<Reconciliation>("POST", "/reconciliations", { connection_id: connectionId, day }, 202)
+    assert.strictEqual(asked.day, day)
+    const done = yield* eventually(
+      operated<Reconciliation>("GET", `/reconciliations/${asked.id}`),
+      ({ status }) => status !== "requested"
+    )
+    const { data: lines } = yield* operated<{ data: ReadonlyArray<ReconciliationLine> }>(
+      "GET",
+      `/reconciliations/${asked.id}/lines?limit=100`
+    )
+    return { ...done, lines }
+  })
+
+/** No sweep finds anything from now on. */
+const withoutSweeps = ({ connectionId }: ConnectedBank) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`UPDATE acquirer_connections SET due_at = now() + interval '1 day' WHERE id = ${connectionId}::uuid`
+  )
+
+const counted = ({ states }: Reconciliation) =>
+  Object.fromEntries(states.map(({ count, difference, state }) => [state, `${count} ${difference}`]))
+
+const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
+  atMs: double.now(),
+  cents,
+  endToEndId,
+  text
+})
+
+layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation with the bank", (it) => {
+  it.effect("OPR-277, OPR-278, OPR-279: a day is matched, healed, and explained cent by cent", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ settings: { keys: [OWN_KEY, OTHER_KEY] } })
+      const { double, key } = bank
+      const charges = yield* pendingCharges(bank, 5, 1000)
+      payAll(bank, charges.slice(0, 3))
+      yield* sweepNow(bank)
+      yield* until(retrieve(key, charges[2]!.id), ({ body }) => body.status === "paid")
+      yield* withoutSweeps(bank)
+
+      // The callback of the fourth is lost, and another system uses the client's other key.
+      const [lost] = payAll(bank, charges.slice(3, 4))
+      const other = double.provider.receipts.receive({ key: OTHER_KEY, cents: 777 })
+      const booked = bookedLines(double.provider)
+      const [first, second] = booked
+      const lines = [
+        ...booked.filter((line) => line !== first && line !== second),
+        { ...second!, cents: 999 },
+        extra(double, -150, "TARIFA PIX"),
+        extra(double, -50_000, "APLICACAO CDB")
+      ]
+      yield* importing(bank, lines)
+      const day = yield* comparedToday(bank)
+      assert.deepStrictEqual([day.status, day.reason], ["done", null])
+      assert.deepStrictEqual(counted(day), {
+        matched: "2 0",
+        missing_there: "1 -1000",
+        amount_differs: "1 -1",
+        other_key: "1 777",
+        bank_fee: "1 -150",
+        owner: "1 -50000"
+      })
+      // What was lost is paid now, and was so through the ordinary path.
+      assert.strictEqual((yield* retrieve(key, charges[3]!.id)).body.status, "paid")
+      assert.strictEqual(day.difference, day.bank_total - day.books_total)
+      assert.strictEqual(
+        day.lines.reduce((sum, { difference }) => sum + difference, 0),
+        day.difference
+      )
+      const byState = new Map(day.lines.map((line) => [line.state, line]))
+      assert.strictEqual(byState.get("other_key")?.end_to_end_id, other.endToEndId)
+      assert.deepStrictEqual(byState.get("missing_there")?.source?.object, "charge")
+      assert.strictEqual(byState.get("missing_there")?.account_id, bank.accountId)
+      assert.strictEqual(byState.get("amount_differs")?.bank?.amount, 999)
+      assert.strictEqual(byState.get("amount_differs")?.books?.amount, 1000)
+      assert.isFalse(day.lines.some(({ end_to_end_id }) => end_to_end_id === lost!.endToEndId))
+      yield* assertLedgerHolds
+
+      // Compared again, it is the same. With the whole statement, only what is not Pix differs.
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), counted(day))
+    })
+  )
+
+  it.effect("OPR-277: a bank without ids matches by amount, and its unknown Pix is missing here", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 3, 1200)
+      payAll(bank, charges)
+      yield* sweepNow(bank)
+      yield* until(retrieve(bank.key, charges[2]!.id), ({ body }) => body.status === "paid")
+      const lines = bookedLines(bank.double.provider).map((line) => ({ ...line, endToEndId: "" }))
+      yield* importing(bank, [...lines, extra(bank.double, 4242, "PIX RECEBIDO MARIA")], { format: "cnab240" })
+      const day = yield* comparedToday(bank)
+      assert.deepStrictEqual(counted(day), { matched: "3 0", missing_here: "1 4242" })
+    })
+  )
+
+  it.effect("OPR-279: a payout that came back at a rail without a list is an exception once", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const double = yield* startDouble({ seed: 77, variant: inter, settings: { openingCents: 100_000 } })
+      const credentials = { ...operatorCredentials(double), current_account: "1" }
+      const { id: connectionId } = yield* connectTo(double, { profile: "inter", credentials })
+      const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
+      yield* fund(bank.accountId, 10_000)
+      yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: bank.connectionId })
+      const { id } = yield* paidOut(bank.key, { amount: 800 })
+      const payout = yield* payoutReaching(bank.key, id, "completed")
+      const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
+      Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
+
+      yield* importing(bank, bookedLines(bank.double.provider))
+      const day = yield* comparedToday(bank)
+      assert.deepStrictEqual(counted(day), { matched: "2 0" })
+      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number; status: string }> }>(
+        "GET",
+        `/exceptions?kind=returned_payout`
+      )
+      assert.deepStrictEqual(
+        data.filter(({ payout_id }) => payout_id === id).map(({ amount, status }) => [amount, status]),
+        [[800, "open"]]
+      )
+      yield* comparedToday(bank)
+      const again = yield* operated<{ data: ReadonlyArray<{ payout_id: string }> }>(
+        "GET",
+        `/exceptions?kind=returned_payout`
+      )
+      assert.lengthOf(again.data, data.length)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-277, OPR-280: a day without a statement is not compared, and what is wrong is refused", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const bank = yield* connectedBank()
+      const day = yield* comparedToday(bank)
+      assert.deepStrictEqual([day.status, day.reason], ["failed", "no statement of the bank has this day"])
+      const ask = (body: object) => operate("POST", "/operator/v1/reconciliations", { body })
+      assertRefused(yield* ask({ connection_id: bank.connectionId, day: "2026-02-30" }), "VALIDATION_ERROR", ["day"])
+      assertRefused(
+        yield* ask({ connection_id: "01a2027c-27ce-74b6-88f7-06b8f8b33cb6", day: "2026-02-03" }),
+        "NOT_FOUND"
+      )
+      assertRefused(
+        yield* operate("GET", `/operator/v1/reconciliations/${day.id}/lines?state=lost`),
+        "VALIDATION_ERROR",
+        ["state"]
+      )
+      const { data } = yield* operated<{ data: ReadonlyArray<Reconciliation> }>(
+        "GET",
+        `/reconciliations?connection_id=${bank.connectionId}`
+      )
+      assert.deepStrictEqual(
+        data.map(({ id }) => id),
+        [day.id]
+      )
+    })
+  )
+})
+
+const OWN_KEY = "7d9f0335-8dcc-4054-9bf9-0dbd61d36906"
+const OTHER_KEY = "pix@example.com"

@@ -1,0 +1,136 @@
+/** Statement files of banks come in: once, line by line once, of one account. */
+import { assert, layer } from "@effect/vitest"
+import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import type { BookedLine } from "@pix-payments/psp-double/statement/BookedLines"
+import { type Dialect, statementFile, type StatementOf, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import { connectTo } from "../support/Connections.ts"
+import { startDouble } from "../support/Bank.ts"
+import { operated } from "../support/Money.ts"
+import { TestService } from "../support/TestService.ts"
+
+const atNoon = (day: string) => Date.parse(`${day}T15:00:00Z`)
+const fee = (day: string): BookedLine => ({ atMs: atNoon(day), cents: -150, endToEndId: "", text: "TARIFA PIX" })
+const received = (day: string, index: number): BookedLine => ({
+  atMs: atNoon(day),
+  cents: 1000,
+  endToEndId: `E1234567820261125120000000000${String(index).padStart(3, "0")}`,
+  text: "PIX RECEBIDO José"
+})
+
+const of: StatementOf = {
+  bank: "364",
+  branch: "0001",
+  account: "12345-6",
+  from: "2026-11-24",
+  to: "2026-11-25",
+  openingCents: 0,
+  lines: [received("2026-11-24", 1), fee("2026-11-24"), received("2026-11-25", 2), fee("2026-11-25")]
+}
+
+const importing = (file: Uint8Array, connectionId: string = SIMULATOR_CONNECTION) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    operate<BankStatement>("POST", "/operator/v1/bank-statements", {
+      body: { connection_id: connectionId, content: Buffer.from(file).toString("base64") }
+    })
+  )
+
+const written = (dialect: Partial<Dialect> = {}, changes: Partial<StatementOf> = {}) =>
+  statementFile({ ...of, ...changes }, { ...tidy, ...dialect })
+
+const counts = ({ lines_known, lines_new, lines_read, lines_unread }: BankStatement) => [
+  lines_read,
+  lines_known,
+  lines_new,
+  lines_unread
+]
+
+layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it) => {
+  it.effect("OPR-275: a file is stored once, and a line once, whichever forms of files have it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const first = yield* importing(written({ balances: true }))
+      assert.strictEqual(first.status, 201, first.text)
+      assert.deepStrictEqual(counts(first.body), [4, 0, 4, 2])
+      assert.deepStrictEqual([first.body.from, first.body.to, first.body.closing], ["2026-11-24", "2026-11-25", 1700])
+      assert.deepStrictEqual(
+        first.body.unread.map(({ reason }) => reason),
+        ["it is a balance, not a movement", "it is a balance, not a movement"]
+      )
+      const again = yield* importing(written({ balances: true }))
+      assert.strictEqual(again.status, 200)
+      assert.deepStrictEqual(again.body, first.body)
+
+      // The same lines in another form, with one more day, and a second fee of the last one.
+      const more = {
+        to: "2026-11-26",
+        lines: [...of.lines, fee("2026-11-25"), received("2026-11-26", 3)]
+      }
+      const second = yield* importing(written({ format: "cnab240", noise: true }, more))
+      assert.strictEqual(second.status, 201, second.text)
+      assert.deepStrictEqual(counts(second.body), [6, 4, 2, 0])
+      assert.deepStrictEqual([second.body.opening, second.body.closing], [0, 2550])
+      const third = yield* importing(written({ format: "ofx2", encoding: "utf-8", comma: true, unsigned: true }, more))
+      assert.deepStrictEqual(counts(third.body), [6, 6, 0, 0])
+      const [stored] = yield* sql<{ count: bigint; sum: bigint }>`
+        SELECT count(*), sum(amount)::bigint AS sum FROM bank_statement_lines`
+      assert.deepStrictEqual([Number(stored?.count), Number(stored?.sum)], [6, 2550])
+
+      const { data } = yield* operated<{ data: ReadonlyArray<BankStatement> }>(
+        "GET",
+        `/bank-statements?connection_id=${SIMULATOR_CONNECTION}`
+      )
+      assert.deepStrictEqual(data, [third.body, second.body, first.body])
+      assert.deepStrictEqual(yield* operated("GET", `/bank-statements/${first.body.id}`), first.body as never)
+    })
+  )
+
+  it.effect("OPR-275: one file sent by many at the same moment is stored once", () =>
+    Effect.gen(function* () {
+      const connection = yield* connectTo(yield* startDouble())
+      const all = yield* Effect.forEach(Array.from({ length: 8 }), () => importing(written(), connection.id), {
+        concurrency: 8
+      })
+      assert.deepStrictEqual(all.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 200, 200, 200, 201])
+      assert.lengthOf(new Set(all.map(({ body }) => body.id)), 1)
+    })
+  )
+
+  it.effect("OPR-274, OPR-276: what is no statement, or is of another account, stores nothing", () =>
+    Effect.gen(function* () {
+      const connection = yield* connectTo(yield* startDouble())
+      assertRefused(yield* importing(Buffer.from("date;value")), "VALIDATION_ERROR", ["content"])
+      assertRefused(yield* importing(written(), "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"), "NOT_FOUND")
+      const { operate } = yield* TestService
+      const body = { connection_id: connection.id, content: "no base64" }
+      assertRefused(yield* operate("POST", "/operator/v1/bank-statements", { body }), "VALIDATION_ERROR", ["content"])
+
+      assert.strictEqual((yield* importing(written(), connection.id)).status, 201)
+      assertRefused(yield* importing(written({}, { account: "99999-1" }), connection.id), "INVALID_STATE")
+      // CNAB has the check digit in a column of its own, and some banks leave it out.
+      assert.strictEqual((yield* importing(written({}, { account: "12345" }), connection.id)).status, 201)
+      const { data } = yield* operated<{ data: ReadonlyArray<BankStatement> }>(
+        "GET",
+        `/bank-statements?connection_id=${connection.id}`
+      )
+      assert.lengthOf(data, 2)
+    })
+  )
+
+  it.effect("OPR-273: what a file says of itself and is not so is named", () =>
+    Effect.gen(function* () {
+      const connection = yield* connectTo(yield* startDouble())
+      const { body } = yield* importing(written({ format: "cnab240", wrongBy: 7 }), connection.id)
+      assert.deepStrictEqual(
+        body.problems.map((problem) => problem.replace(/^line \d+: /, "")),
+        [
+          "its credits are 2007 cents, and those of the lines 2000 cents",
+          "opening and lines are 1700 cents, and its closing is 1707 cents"
+        ]
+      )
+    })
+  )
+})

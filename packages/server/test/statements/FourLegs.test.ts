@@ -1,0 +1,160 @@
+/** The comparison of a bank's day with the books, by itself. */
+import { assert, describe, it } from "@effect/vitest"
+import { randomFrom } from "@pix-payments/psp-double/Random"
+import {
+  type BankLine,
+  type BookMovement,
+  compare,
+  type Day,
+  differenceOf,
+  type Entry
+} from "../../src/statements/FourLegs.ts"
+
+const DAY = "2026-11-25"
+const NEXT = "2026-11-26"
+const BEFORE = "2026-11-24"
+
+let made = 0
+const line = (amount: number, endToEndId: string | null, changes: Partial<BankLine> = {}): BankLine => ({
+  id: `line ${++made}`,
+  day: DAY,
+  amount,
+  endToEndId,
+  description: "TRANSFERENCIA",
+  ...changes
+})
+const movement = (amount: number, ids: ReadonlyArray<string>, day = DAY): BookMovement => ({
+  id: `movement ${++made}`,
+  day,
+  amount,
+  ids,
+  accountId: null,
+  source: { object: "charge", id: `charge ${made}` }
+})
+
+const day = (changes: Partial<Day>): Day => ({
+  day: DAY,
+  bank: [],
+  books: [],
+  facts: { unsettled: new Map(), foreign: new Set() },
+  isNextDayKnown: true,
+  ...changes
+})
+
+const shown = (entries: ReadonlyArray<Entry>) =>
+  entries.map(({ bank, books, state }) => `${state} ${bank?.amount ?? "-"} ${books?.amount ?? "-"}`).toSorted()
+
+describe("four legs", () => {
+  it("OPR-277: lines and movements pair by id, then by amount, and each has one state", () => {
+    const entries = compare(
+      day({
+        bank: [
+          line(1000, "E1"),
+          line(2000, "E2"),
+          line(300, "E3"),
+          line(400, "E4", { day: NEXT }),
+          line(500, null, { description: "PIX RECEBIDO" }),
+          line(-150, null, { description: "TARIFA PIX" }),
+          line(-90_000, null, { description: "APLICACAO CDB" }),
+          line(70, null, { description: "PIX RECEBIDO ANA" }),
+          line(-800, "E8"),
+          line(900, "E9"),
+          line(-50, "D1")
+        ],
+        books: [
+          movement(1000, ["E1"]),
+          movement(2500, ["E2"]),
+          movement(400, ["E4"]),
+          movement(500, ["E5"]),
+          movement(600, ["E6"]),
+          movement(-50, ["D1", "E1"])
+        ],
+        facts: { unsettled: new Map([["E8", { object: "payout", id: "p" }]]), foreign: new Set(["E9"]) }
+      })
+    )
+    assert.deepStrictEqual(
+      shown(entries),
+      [
+        "amount_differs 2000 2500",
+        "bank_fee -150 -",
+        "matched -50 -50",
+        "matched 1000 1000",
+        "matched 500 500",
+        "missing_here 300 -",
+        "missing_here 70 -",
+        "missing_there - 600",
+        "other_key 900 -",
+        "owner -90000 -",
+        "state_differs -800 -",
+        "timing 400 400"
+      ].toSorted()
+    )
+  })
+
+  it("OPR-277: an amount pairs nothing that has another id, and a fee pairs nothing of another day", () => {
+    assert.deepStrictEqual(shown(compare(day({ bank: [line(700, "E1")], books: [movement(700, ["E2"])] }))), [
+      "missing_here 700 -",
+      "missing_there - 700"
+    ])
+    assert.deepStrictEqual(shown(compare(day({ bank: [line(700, "D9")], books: [movement(700, [])] }))), [
+      "matched 700 700"
+    ])
+    const fee = line(-150, null, { description: "TARIFA" })
+    assert.deepStrictEqual(shown(compare(day({ bank: [fee], books: [movement(-150, ["E1"], NEXT)] }))), [
+      "bank_fee -150 -"
+    ])
+    const late = compare(day({ bank: [line(700, null)], books: [movement(700, ["E1"], NEXT)] }))
+    assert.deepStrictEqual(shown(late), ["timing 700 700"])
+  })
+
+  it("OPR-277: what the books have at the end of a day may be on the bank's next one", () => {
+    const alone = day({ books: [movement(700, ["E1"])] })
+    assert.deepStrictEqual(shown(compare({ ...alone, isNextDayKnown: false })), ["timing - 700"])
+    assert.deepStrictEqual(shown(compare(alone)), ["missing_there - 700"])
+    const [entry] = compare(day({ bank: [line(700, "E7")], books: [movement(700, ["E1"])] }))
+    assert.deepStrictEqual(
+      entry?.suggestions.map(({ amount }) => amount),
+      [700]
+    )
+  })
+
+  it("OPR-278: entries of any day sum up to its difference, and each side is in one of them", () => {
+    for (let seed = 0; seed < 2000; seed++) {
+      const random = randomFrom(seed)
+      const pick = <A>(...of: ReadonlyArray<A>): A => of[Math.floor(random() * of.length)]!
+      const some = <A>(make: () => A): ReadonlyArray<A> => Array.from({ length: Math.floor(random() * 14) }, make)
+      const days = [BEFORE, DAY, NEXT]
+      const amount = () => pick(100, 100, 200, 300, 12_345) * pick(1, -1)
+      const bank = some(() =>
+        line(amount(), pick(null, "E1", "E2", "E3", "D4", "D5"), {
+          day: pick(...days),
+          description: pick("PIX", "TARIFA", "TED")
+        })
+      )
+      const books = some(() => movement(amount(), pick([], ["E1"], ["E2"], ["E3", "D4"], ["E6"]), pick(...days)))
+      for (const of of days) {
+        const entries = compare(day({ day: of, bank, books, isNextDayKnown: pick(true, false) }))
+        const total = (side: ReadonlyArray<{ day: string; amount: number }>) =>
+          side.filter((each) => each.day === of).reduce((sum, each) => sum + each.amount, 0)
+        const explained = entries.reduce((sum, entry) => sum + differenceOf(entry, of), 0)
+        assert.strictEqual(explained, total(bank) - total(books), `seed ${seed}`)
+        const sides = entries.flatMap((entry) => [entry.bank, entry.books]).filter((side) => side?.day === of)
+        const expected = [...bank, ...books].filter((side) => side.day === of)
+        assert.strictEqual(sides.length, expected.length, `seed ${seed}`)
+        assert.strictEqual(new Set(sides).size, sides.length, `seed ${seed}`)
+        for (const entry of entries) {
+          if (entry.state === "matched") assert.strictEqual(differenceOf(entry, of), 0, `seed ${seed}`)
+        }
+      }
+    }
+  })
+
+  it("OPR-278: a day of 50,000 payments is compared within a second of work", () => {
+    const ids = Array.from({ length: 50_000 }, (_, index) => `E${index}`)
+    const bank = ids.map((id) => line(100, id))
+    const books = ids.toReversed().map((id) => movement(100, [id]))
+    const unnamed = ids.map(() => line(100, null, { description: "PIX" }))
+    assert.isTrue(compare(day({ bank, books })).every(({ state }) => state === "matched"))
+    assert.isTrue(compare(day({ bank: unnamed, books })).every(({ state }) => state === "matched"))
+  })
+})
