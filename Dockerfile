@@ -1,7 +1,9 @@
 # The server, the migrate step and the command line in one image. All settings come from the environment:
 # docs/operations/install.md. ACQUIRER and, with DATABASE_URL, OPERATOR_TOKEN and SECRETS_KEYS must be set: then a server writes to standard
 # output only, and the file system can be read-only.
-FROM node:26-bookworm-slim AS build
+# The release workflow gives the digest.
+ARG NODE=node:26-bookworm-slim
+FROM ${NODE} AS build
 WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs tsconfig.base.json ./
 COPY patches patches
@@ -25,7 +27,7 @@ COPY packages/server/src packages/server/src
 RUN node packages/dashboard/build.mjs && node packages/server/build.mjs
 
 # The built programs contain the packages that they import.
-FROM node:26-bookworm-slim
+FROM ${NODE}
 ENV NODE_ENV=production LOG_FORMAT=json HOST=0.0.0.0 OPERATOR_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app/packages/server/package.json packages/server/

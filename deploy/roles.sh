@@ -3,7 +3,7 @@
 # The migrate step grants its privileges: packages/server/src/schema/Privileges.ts.
 set -eu
 psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
-  -v password="$SERVICE_DATABASE_PASSWORD" -v database="$POSTGRES_DB" <<'SQL'
+  -v password="$(cat /run/secrets/service_password)" -v database="$POSTGRES_DB" <<'SQL'
 CREATE ROLE pix_payments LOGIN PASSWORD :'password' NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION;
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
 GRANT CONNECT ON DATABASE :"database" TO pix_payments;

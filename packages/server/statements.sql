@@ -2008,6 +2008,8 @@ WHERE
         AND o.role IN ('operator', 'admin')
         OR a.action = 'exception.settle'
         AND o.role IN ('operator', 'admin')
+        OR a.action = 'payer.anonymise'
+        AND o.role IN ('admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
   )

@@ -29,6 +29,7 @@ import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
 import { ReceiptsGroup } from "./operator/Receipts.ts"
 import { ReconciliationsGroup } from "./operator/Reconciliations.ts"
 import { RefundActionsGroup, RefundsGroup } from "./operator/Refunds.ts"
+import { PayersGroup } from "./operator/Payers.ts"
 import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
@@ -58,6 +59,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SessionsGroup)
   .add(InstallationGroup)
   .add(SearchGroup)
+  .add(PayersGroup)
   .add(OperatorsGroup)
   .add(OperatorTokensGroup)
   .add(AlertChannelsGroup)

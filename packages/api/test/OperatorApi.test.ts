@@ -31,6 +31,7 @@ const operatorContract = {
   session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link", "POST /session/code code"],
   sessions: ["GET /sessions list", "POST /sessions/{id}/end end"],
   search: ["GET /search find"],
+  payers: ["POST /payers/export export", "POST /payers/anonymise anonymise"],
   installation: [
     "GET /installation retrieve",
     "PATCH /installation update",

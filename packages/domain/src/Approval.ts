@@ -30,7 +30,8 @@ export const ApprovalAction = Schema.Literals([
   "exception.accept",
   "payout.settle",
   "refund.settle",
-  "exception.settle"
+  "exception.settle",
+  "payer.anonymise"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -74,7 +75,8 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   },
   "payout.settle": { title: "Settle a payout by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
   "refund.settle": { title: "Settle a refund by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
-  "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" }
+  "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "payer.anonymise": { title: "Erase the data of a payer", requestedBy: admins, doneWith: "approval" }
 }
 
 /** Whether the requester of an action repeats it once it is approved. */

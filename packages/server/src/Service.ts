@@ -79,6 +79,7 @@ import { AuditLog } from "./operations/AuditLog.ts"
 import { onceOutward } from "./base/Outward.ts"
 import * as OutwardGate from "./operators/OutwardGate.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
+import { Payers } from "./operations/Payers.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
@@ -168,6 +169,7 @@ export const stores = Layer.mergeAll(
   EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
   EventLog.layer,
   AuditLog.layer,
+  Payers.layer,
   Search.layer.pipe(Layer.provide([ChargeStore.layer, PayoutStore.layer])),
   TimelineStore.layer,
   Statistics.layer,

@@ -24,7 +24,8 @@ const en = {
     "exception.accept": "Accept an exception for another charge or account",
     "payout.settle": "Settle a payout by hand",
     "refund.settle": "Settle a refund by hand",
-    "exception.settle": "Settle a return by hand"
+    "exception.settle": "Settle a return by hand",
+    "payer.anonymise": "Erase the data of a payer"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -57,6 +58,8 @@ const en = {
     connection_id: "connection",
     credentials: "credentials",
     description: "description",
+    document: "document",
+    legal_ground: "legal ground",
     email: "e-mail",
     end_to_end_id: "end-to-end id",
     outcome: "outcome",
@@ -123,7 +126,8 @@ const pt: typeof en = {
     "exception.accept": "Aceitar uma divergência para outra cobrança ou conta",
     "payout.settle": "Encerrar um pagamento manualmente",
     "refund.settle": "Encerrar um reembolso manualmente",
-    "exception.settle": "Encerrar uma devolução manualmente"
+    "exception.settle": "Encerrar uma devolução manualmente",
+    "payer.anonymise": "Apagar os dados de um pagador"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: {
@@ -150,6 +154,8 @@ const pt: typeof en = {
     connection_id: "conexão",
     credentials: "credenciais",
     description: "descrição",
+    document: "documento",
+    legal_ground: "base legal",
     email: "e-mail",
     end_to_end_id: "id fim a fim",
     outcome: "resultado",

@@ -35,7 +35,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   idempotency_keys: append,
   charge_settlements: update,
   charge_states: all,
-  charge_words: append,
+  charge_words: ["SELECT", "INSERT", "DELETE"],
   payout_words: append,
   charge_recoveries: all,
   receivers: append,

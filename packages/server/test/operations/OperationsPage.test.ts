@@ -91,7 +91,8 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
     Effect.sync(() => {
       const compose = read("compose.yaml")
       const ours = compose.slice(compose.indexOf("  migrate:"), compose.indexOf("  balancer:"))
-      const set = [...ours.matchAll(/^ {6}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name!)
+      // A secret comes from a file.
+      const set = [...ours.matchAll(/^ {6}([A-Z][A-Z0-9_]+?)(?:_FILE)?: /gm)].map(([, name]) => name!)
       const image = [...(/^ENV (.+)$/m.exec(read("Dockerfile"))?.[1] ?? "").matchAll(/([A-Z_]+)=/g)].map(
         ([, name]) => name!
       )

@@ -124,6 +124,7 @@ const withPersonalData: ReadonlySet<ApprovalAction> = new Set([
   "connection.create",
   "account.update",
   "key.update",
+  "payer.anonymise",
   "operator.create"
 ])
 

@@ -6,7 +6,7 @@ import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { created } from "./ChargeRequests.ts"
+import { created, someCustomer } from "./ChargeRequests.ts"
 import { funded, holding, operated, paidCharge, paidOut, somePayout } from "./Money.ts"
 import { makeOperator } from "./Operators.ts"
 import { overduePayout, overdueRefund, overdueReturn } from "./Overdue.ts"
@@ -91,6 +91,20 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       path: `/keys/${keyId}`,
       body: { limits: { payouts_per_day: 3, recipients: ["ana@example.com", "bia@example.com"] } },
       done: counted("SELECT count(*) FROM limits WHERE owner_id = $1::uuid AND payouts_per_day = 3", keyId)
+    }
+  }),
+  "payer.anonymise": Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const sql = yield* SqlClient
+    const { key } = yield* makeCaller()
+    const email = `${newKey()}@example.com`
+    const { id } = yield* created(key, { customer: { ...someCustomer, email } })
+    yield* sql`UPDATE charges SET expires_at = now() - interval '1 minute' WHERE id = ${id}::uuid`
+    return {
+      method: "POST",
+      path: "/payers/anonymise",
+      body: { email, legal_ground: "LGPD art. 18" },
+      done: counted("SELECT count(*) FROM charges WHERE id = $1::uuid AND customer_email IS NULL", id)
     }
   }),
   "connection.create": Effect.gen(function* () {

@@ -65,6 +65,7 @@ import {
 } from "./payments/SimulatorHandlers.ts"
 import * as OperatorGuard from "./OperatorGuard.ts"
 import { operatorHandlers, operatorTokenHandlers } from "./administration/OperatorsHandlers.ts"
+import { payerHandlers } from "./operations/PayerHandlers.ts"
 import { searchHandlers } from "./operations/SearchHandlers.ts"
 import { sessionHandlers, sessionsHandlers, signInHandlers } from "./sign-in/SessionHandlers.ts"
 import { timelineHandlers } from "./operations/TimelineHandlers.ts"
@@ -87,6 +88,7 @@ export const layer = Layer.effectDiscard(
       session: yield* sessionHandlers,
       sessions: yield* sessionsHandlers,
       installation: yield* installationHandlers,
+      payers: yield* payerHandlers,
       search: yield* searchHandlers,
       operators: yield* operatorHandlers,
       operatorTokens: yield* operatorTokenHandlers,

@@ -46,6 +46,15 @@ export const insertedWords = (of: Table, source: string): string => {
   )`
 }
 
+/** The statement's CTE that removes the words of the payers of charges, whose rows `source` has. */
+export const removedPayerWords = (source: string): string => `removed_words AS (
+    DELETE FROM charge_words w USING ${source} t
+      CROSS JOIN LATERAL unnest(search_words(ARRAY[t.customer_name]) || ${PHONE_WORDS}) AS gone(word)
+    WHERE w.word = gone.word AND w.charge_id = t.id AND gone.word <> ALL (search_words(ARRAY[t.reference]))
+  )`
+
+const PHONE_WORDS = `ARRAY(SELECT '+' || regexp_replace(t.customer_phone, '\\D', '', 'g') WHERE t.customer_phone IS NOT NULL)`
+
 /** The phone of a charge, and its Copia e Cola. */
 const CHARGE_WORDS = `ARRAY(
       SELECT '+' || regexp_replace(t.customer_phone, '\\D', '', 'g') WHERE t.customer_phone IS NOT NULL

@@ -64,7 +64,8 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "exception.accept": "exception",
   "payout.settle": "payout",
   "refund.settle": "refund",
-  "exception.settle": "exception"
+  "exception.settle": "exception",
+  "payer.anonymise": "payer"
 }
 
 /** The amount of what is not a payout. */

@@ -36,9 +36,11 @@ import { type OperatorChanges, Operators } from "../../../operators/Operators.ts
 import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { HandSettlements, type SettledKind } from "../../../payments/exceptions/HandSettlements.ts"
 import { NewPayouts } from "../../../payments/payouts/creation/NewPayouts.ts"
+import { Payers } from "../../../operations/Payers.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
+import { payerOf } from "../operations/PayerHandlers.ts"
 import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { operationOf, settlementFrom } from "../payments/SettlementHandlers.ts"
@@ -78,6 +80,7 @@ export const approvedActions = Effect.gen(function* () {
   const installation = yield* Installation
   const exceptions = yield* ExceptionResolution
   const settlements = yield* HandSettlements
+  const payers = yield* Payers
   const secrets = yield* Secrets
   const audit = yield* AuditLog
 
@@ -220,6 +223,11 @@ export const approvedActions = Effect.gen(function* () {
         return settle("refund", row, id)
       case "exception.settle":
         return settle("exception", row, id)
+      case "payer.anonymise":
+        return Effect.as(
+          payers.anonymise(payerOf(row.request), audit.record("payers.anonymise", null, changeOf(row))),
+          { id: null }
+        )
       case "connection.update":
         return updateConnection(row, id)
       case "connection.register_webhook":
