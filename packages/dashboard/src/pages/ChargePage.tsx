@@ -137,7 +137,7 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
 }
 
 const Refunds = ({ charge, reload }: { readonly charge: OperatorChargeDetail; readonly reload: () => void }) => {
-  const { actions, cards, fields } = words()
+  const { cards, fields } = words()
   if (charge.refunds.length === 0) return null
   return (
     <Card title={cards.refunds} note={cards.left(money(charge.amount - charge.refunded_amount))}>
@@ -153,15 +153,12 @@ const Refunds = ({ charge, reload }: { readonly charge: OperatorChargeDetail; re
                 {refund.provider_outcome !== null &&
                   ` ${settleWords().says}: ${outcomeName(refund.provider_outcome)}`}{" "}
                 <SettleRefund refund={refund} reload={reload} />
+                {refund.status === "completed" && <ReceiptLink of={`/refunds/${refund.id}`} quiet />}
               </>
             )
           },
           { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
-          { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true },
-          {
-            name: actions.receipt,
-            cell: ({ id, status }) => status === "completed" && <ReceiptLink of={`/refunds/${id}`} quiet />
-          }
+          { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
         ]}
       />
     </Card>

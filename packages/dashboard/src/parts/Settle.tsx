@@ -13,7 +13,7 @@ import { Action } from "./Action.tsx"
 import { textIn } from "./Form.tsx"
 import { now } from "./Time.tsx"
 
-export interface Settled {
+interface Settled {
   readonly outcome: ProviderOutcome
   /** The end-to-end id of a payout, or the id of a return. */
   readonly id: string | null
