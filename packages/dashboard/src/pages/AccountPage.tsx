@@ -12,6 +12,7 @@ import { ChangeLimits, LimitFacts, limitsTitle } from "../parts/Limits.tsx"
 import { Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
+import { documentOf, phoneOf } from "../parts/reasons.ts"
 import { inBoth, words } from "../words/Words.ts"
 
 export const AccountPage = ({ id }: { readonly id: string }) => {
@@ -63,8 +64,8 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                 <Facts
                   of={[
                     [fields.legal_name, account.legal_name],
-                    [fields.document, account.document],
-                    [fields.phone, account.phone],
+                    [fields.document, documentOf(account.document)],
+                    [fields.phone, phoneOf(account.phone)],
                     [fields.auto_payout, account.auto_payout_enabled ? cards.yes : cards.no],
                     [
                       text.limit,

@@ -6,6 +6,7 @@ import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { List } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
+import { documentOf } from "../parts/reasons.ts"
 import { words } from "../words/Words.ts"
 
 export const Accounts = () => {
@@ -47,7 +48,7 @@ export const Accounts = () => {
       columns={[
         { name: fields.name, cell: ({ name }) => name },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
-        { name: fields.document, cell: (account) => account.document, wide: true },
+        { name: fields.document, cell: (account) => documentOf(account.document), wide: true },
         { name: fields.available, cell: ({ balance }) => money(balance.available), right: true },
         { name: fields.pending, cell: ({ balance }) => money(balance.pending), right: true, wide: true }
       ]}

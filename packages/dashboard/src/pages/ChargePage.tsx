@@ -16,6 +16,7 @@ import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
+import { documentOf, inWords } from "../parts/reasons.ts"
 import { words } from "../words/Words.ts"
 
 export const ChargePage = ({ id }: { readonly id: string }) => {
@@ -110,13 +111,13 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
             of={[
               [fields.reference, charge.reference],
               [fields.payer, customer?.name],
-              [fields.document, customer?.document],
+              [fields.document, documentOf(customer?.document)],
               [fields.email, customer?.email],
               [fields.description, charge.description],
               [fields.origin, charge.origin],
               [fields.expires, charge.expires_at && <Time of={charge.expires_at} />],
               [fields.paid, charge.paid_at && <Time of={charge.paid_at} />],
-              [fields.failureReason, charge.failure_reason],
+              [fields.failureReason, inWords(charge.failure_reason)],
               [fields.receiver, charge.receiver?.name],
               [fields.endToEndId, charge.pix.end_to_end_id && <code>{charge.pix.end_to_end_id}</code>],
               [fields.webhook, charge.webhook_url],
@@ -157,7 +158,7 @@ const Refunds = ({ charge, reload }: { readonly charge: OperatorChargeDetail; re
               </>
             )
           },
-          { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
+          { name: fields.reason, cell: (refund) => inWords(refund.failure_reason ?? refund.description), wide: true },
           { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
         ]}
       />

@@ -9,6 +9,7 @@ import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { type Field, type Files, refusal } from "../parts/Form.tsx"
 import { now, Time } from "../parts/Time.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { words } from "../words/Words.ts"
 import { disputeWords } from "./disputeWords.ts"
 
@@ -81,7 +82,7 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
                 <Facts
                   of={[
                     [fields.deadline, dispute.defense_deadline_at && <Time of={dispute.defense_deadline_at} />],
-                    [fields.reason, dispute.reason],
+                    [fields.reason, inWords(dispute.reason)],
                     [fields.reference, dispute.reference],
                     [fields.opened, dispute.opened_at && <Time of={dispute.opened_at} />],
                     [fields.resolved, dispute.resolved_at && <Time of={dispute.resolved_at} />],

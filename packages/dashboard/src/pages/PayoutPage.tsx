@@ -12,6 +12,7 @@ import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
+import { documentOf, inWords } from "../parts/reasons.ts"
 import { words } from "../words/Words.ts"
 
 export const PayoutPage = ({ id }: { readonly id: string }) => {
@@ -89,7 +90,7 @@ const Terms = ({ payout }: { readonly payout: OperatorPayout }) => {
           <Facts
             of={[
               [fields.recipient, recipient.name],
-              [fields.document, recipient.document],
+              [fields.document, documentOf(recipient.document)],
               [fields.pixKey, recipient.pix_key],
               [fields.bankAccount, bankAccountOf(recipient)],
               [fields.fee, money(payout.fee)],
@@ -97,7 +98,7 @@ const Terms = ({ payout }: { readonly payout: OperatorPayout }) => {
               [fields.origin, payout.origin],
               [fields.reference, payout.reference],
               [fields.description, payout.description],
-              [fields.failureReason, payout.failure_reason],
+              [fields.failureReason, inWords(payout.failure_reason)],
               [fields.endToEndId, payout.end_to_end_id && <code>{payout.end_to_end_id}</code>],
               [fields.duplicate_of, payout.duplicate_of && <IdLink id={payout.duplicate_of} to="payouts" />],
               [fields.created, <Time of={payout.created_at} key="created" />],

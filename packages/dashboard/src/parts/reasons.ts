@@ -54,17 +54,20 @@ const reasonWords = inBoth({
   }
 })
 
-export const inWords = (text: string): string => reasonWords()[text] ?? text
+export const inWords = (text: string | null | undefined): string =>
+  text === null || text === undefined ? "" : (reasonWords()[text] ?? text)
 
 /** `***982247**` stays as it is; a CPF or CNPJ gets its points, a phone its brackets. */
-export const documentOf = (text: string): string => {
+export const documentOf = (text: string | null | undefined): string => {
+  if (text === null || text === undefined) return ""
   const cpf = /^(\d{3})(\d{3})(\d{3})(\d{2})$/.exec(text)
   if (cpf !== null) return `${cpf[1]}.${cpf[2]}.${cpf[3]}-${cpf[4]}`
   const cnpj = /^([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})$/.exec(text)
   return cnpj === null ? text : `${cnpj[1]}.${cnpj[2]}.${cnpj[3]}/${cnpj[4]}-${cnpj[5]}`
 }
 
-export const phoneOf = (text: string): string => {
+export const phoneOf = (text: string | null | undefined): string => {
+  if (text === null || text === undefined) return ""
   const phone = /^\+55(\d{2})(\d{4,5})(\d{4})$/.exec(text)
   return phone === null ? text : `(${phone[1]}) ${phone[2]}-${phone[3]}`
 }

@@ -131,7 +131,8 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
               assert.strictEqual(answer.status, 200, `${asked}: ${answer.text}`)
               const sent = recorder.take().filter(isOfList)
               assert.isAbove(sent.length, 0, `${asked} reads no list`)
-              const works = yield* Effect.forEach(sent, explain)
+              // The further statements of a walk are the same one again.
+              const works = yield* Effect.forEach(isWalked(list, query) ? sent.slice(0, 3) : sent, explain)
               const name = nameOf(list.template, { ...query, ...from })
               if (isWalked(list, query)) walks.add(name)
               done.set(uses === 0 ? name : `${name} of a new key`, works.reduce(together))
@@ -300,7 +301,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           yield* assertQueues
         }),
       // A second attempt would find the rows of the first.
-      { retry: 0 }
+      { retry: 0, timeout: 1_200_000 }
     )
   }
 )
