@@ -114,6 +114,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
           body: { name: "Noite", quiet_hours: null, active: false }
         })
         assert.deepInclude(changed.body, { name: "Noite", quiet_hours: null, active: false, has_secret: true })
+        const tested = yield* operate("POST", `${PATH}/${slack.id}/test`)
+        assert.strictEqual(tested.status, 202, tested.text)
+        const tests =
+          yield* sql`SELECT FROM alerts WHERE channel_id = ${slack.id}::uuid AND event = 'test' AND is_urgent`
+        assert.strictEqual(tests.length, 1)
         assert.strictEqual((yield* remove(slack.id)).status, 204)
         assert.strictEqual((yield* operate("GET", `${PATH}/${slack.id}`)).status, 404)
         const { text } = yield* operate("GET", "/operator/v1/audit?limit=10")

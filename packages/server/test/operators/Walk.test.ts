@@ -53,7 +53,10 @@ const alsoAllowed: Readonly<Record<string, number>> = {
 }
 
 /** Routes that do away with what they are about. */
-const endsItsResource: ReadonlySet<string> = new Set(["POST /operator/v1/outbox-failures/{id}/retry"])
+const endsItsResource: ReadonlySet<string> = new Set([
+  "POST /operator/v1/outbox-failures/{id}/retry",
+  "DELETE /operator/v1/alert-channels/{id}"
+])
 
 layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
