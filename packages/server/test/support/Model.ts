@@ -44,6 +44,8 @@ interface ModelPayout {
 interface ModelDispute {
   readonly charge: number
   readonly arrivedResolved: boolean
+  /** No MED is known for its return. */
+  isUnnamed?: boolean
   status: string
   readonly events: Array<string>
 }
@@ -354,6 +356,7 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
         world.disputes.push({
           charge: command.charge,
           arrivedResolved: true,
+          isUnnamed: true,
           status: "lost",
           events: ["dispute.pix.lost"]
         })
@@ -416,13 +419,21 @@ const actOnDispute = (world: World, index: number, action: DisputeAction): strin
       account.blocked -= charge.amount
       account.available += charge.amount
       return "applied"
-    case "lost":
+    case "lost": {
       if (!undecided && dispute.status !== "won") return "ignored"
+      // DSP-7: a return without a word before was that of this MED.
+      const arrived = world.disputes.find((one) => one.charge === dispute.charge && one.isUnnamed === true)
+      if (arrived !== undefined) {
+        arrived.isUnnamed = false
+        lose(dispute)
+        return "applied"
+      }
       // After a `won` the money may have gone back another way.
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       if (dispute.status === "won") lose(dispute)
       goesBack(world, dispute.charge, "charged_back")
       return "applied"
+    }
   }
 }
 
