@@ -82,17 +82,32 @@ const operatorContract = {
     "POST /connections/{id}/check check",
     "POST /connections/{id}/register-webhook registerWebhook"
   ],
-  charges: ["GET /charges list", "GET /charges/{id} retrieve"],
+  charges: [
+    "GET /charges list",
+    "GET /charges/summary summary",
+    "GET /charges/export export",
+    "GET /charges/{id} retrieve"
+  ],
   chargeActions: ["POST /charges/{id}/cancel cancel", "POST /charges/{id}/refund refund"],
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
-  refunds: ["GET /refunds list", "GET /refunds/{id} retrieve"],
+  refunds: [
+    "GET /refunds list",
+    "GET /refunds/summary summary",
+    "GET /refunds/export export",
+    "GET /refunds/{id} retrieve"
+  ],
   refundActions: ["POST /refunds/{id}/settle settle"],
   receipts: [
     "GET /charges/{id}/receipt charge",
     "GET /payouts/{id}/receipt payout",
     "GET /refunds/{id}/receipt refund"
   ],
-  payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
+  payouts: [
+    "GET /payouts list",
+    "GET /payouts/summary summary",
+    "GET /payouts/export export",
+    "GET /payouts/{id} retrieve"
+  ],
   payoutActions: [
     "POST /accounts/{id}/payouts create",
     "POST /payouts/{id}/approve approve",

@@ -33,61 +33,66 @@ const asked = (by: Call, path: string, query: Fields) =>
 const customer = { name: "José Antônio da Conceição", email: "jose@example.com", document: "529.982.247-25" }
 
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Filters", (it) => {
-  it.effect("OPR-290: each filter of charges leaves the charges that it names, alone and together with others", () =>
-    Effect.gen(function* () {
-      const { operate } = yield* TestService
-      const { accountId, applicationId, key } = yield* funded(90_000)
-      const other = yield* funded(70_000)
-      const cheap = yield* created(key, { amount: 1234, reference: "pedido-1", customer })
-      const paid = yield* paidCharge(key, 35_221, { reference: "pedido/2-azul" })
-      const refused = yield* operate("GET", "/operator/v1/charges?customer_name=x")
-      assertRefused(refused, "VALIDATION_ERROR", ["customer_name"])
-      const settled = yield* operated<{ paid_at: string; pix: { end_to_end_id: string } }>("GET", `/charges/${paid.id}`)
-      const found = (query: Fields) =>
-        Effect.map(asked(operate, "/charges", { account_id: accountId, ...query }), ({ data }) =>
-          data.map(({ id }) => id)
-        )
-      const before = formatInstant(Date.parse(settled.paid_at) + 1)
-      const after = formatInstant(Date.parse(settled.paid_at) - 1)
-      const cases: ReadonlyArray<readonly [Fields, ReadonlyArray<string>]> = [
-        [{ status: "pending" }, [cheap.id]],
-        [{ status: "paid", amount_max: "40000" }, [paid.id]],
-        [{ status: "paid", amount_min: "35221", amount_max: "40000" }, [paid.id]],
-        [{ method: "card" }, []],
-        [{ application_id: applicationId, reference: "pedido-1" }, [cheap.id]],
-        [{ application_id: other.applicationId }, []],
-        [{ customer_document: "529.982.247-25", status: "pending" }, [cheap.id]],
-        [{ customer_document: "111.444.777-35" }, []],
-        [{ customer_document: "no document" }, []],
-        [{ paid_after: after, paid_before: before }, [paid.id]],
-        [{ paid_after: before }, []],
-        [{ end_to_end_id: settled.pix.end_to_end_id, status: "paid" }, [paid.id]],
-        [{ end_to_end_id: settled.pix.end_to_end_id, status: "pending" }, []],
-        [{ failure_reason: "none such" }, []],
-        [{ created_after: before, created_before: "2100-01-01T00:00:00Z", status: "paid" }, []]
-      ]
-      for (const [query, ids] of cases) {
-        assert.deepStrictEqual(yield* found(query), ids, JSON.stringify(query))
-        const summary = yield* operate<Summary>(
+  it.effect(
+    "OPR-290, OPR-291: each filter of charges leaves the charges that it names, alone and together with others",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, applicationId, key } = yield* funded(90_000)
+        const other = yield* funded(70_000)
+        const cheap = yield* created(key, { amount: 1234, reference: "pedido-1", customer })
+        const paid = yield* paidCharge(key, 35_221, { reference: "pedido/2-azul" })
+        const refused = yield* operate("GET", "/operator/v1/charges?customer_name=x")
+        assertRefused(refused, "VALIDATION_ERROR", ["customer_name"])
+        const settled = yield* operated<{ paid_at: string; pix: { end_to_end_id: string } }>(
           "GET",
-          `/operator/v1/charges/summary?${new URLSearchParams({ account_id: accountId, ...query } as {})}`
+          `/charges/${paid.id}`
         )
-        assert.deepInclude(
-          summary.body,
-          { count: ids.length, at_least: false, amount: ids.includes(cheap.id) ? 1234 : ids.length * 35_221 },
-          summary.text
-        )
-      }
-      const named = (q: string) => eventually(found({ q }), (ids) => ids.length > 0)
-      for (const q of ["jose conc", "JOSÉ", "antonio", "pedido 1"])
-        assert.deepStrictEqual(yield* named(q), [cheap.id], q)
-      assert.deepStrictEqual(yield* named("azul"), [paid.id])
-      assert.sameMembers([...(yield* named("pedido"))], [cheap.id, paid.id])
-      assert.deepStrictEqual(yield* found({ amount_min: "35221", amount_max: "35221" }), [paid.id])
-      assert.deepStrictEqual(yield* found({ q: "jose silva" }), [])
-      const elsewhere = yield* asked(operate, "/charges", { account_id: other.accountId, q: "jose" })
-      assert.deepStrictEqual(elsewhere.data, [])
-    })
+        const found = (query: Fields) =>
+          Effect.map(asked(operate, "/charges", { account_id: accountId, ...query }), ({ data }) =>
+            data.map(({ id }) => id)
+          )
+        const before = formatInstant(Date.parse(settled.paid_at) + 1)
+        const after = formatInstant(Date.parse(settled.paid_at) - 1)
+        const cases: ReadonlyArray<readonly [Fields, ReadonlyArray<string>]> = [
+          [{ status: "pending" }, [cheap.id]],
+          [{ status: "paid", amount_max: "40000" }, [paid.id]],
+          [{ status: "paid", amount_min: "35221", amount_max: "40000" }, [paid.id]],
+          [{ method: "card" }, []],
+          [{ application_id: applicationId, reference: "pedido-1" }, [cheap.id]],
+          [{ application_id: other.applicationId }, []],
+          [{ customer_document: "529.982.247-25", status: "pending" }, [cheap.id]],
+          [{ customer_document: "111.444.777-35" }, []],
+          [{ customer_document: "no document" }, []],
+          [{ paid_after: after, paid_before: before }, [paid.id]],
+          [{ paid_after: before }, []],
+          [{ end_to_end_id: settled.pix.end_to_end_id, status: "paid" }, [paid.id]],
+          [{ end_to_end_id: settled.pix.end_to_end_id, status: "pending" }, []],
+          [{ failure_reason: "none such" }, []],
+          [{ created_after: before, created_before: "2100-01-01T00:00:00Z", status: "paid" }, []]
+        ]
+        for (const [query, ids] of cases) {
+          assert.deepStrictEqual(yield* found(query), ids, JSON.stringify(query))
+          const summary = yield* operate<Summary>(
+            "GET",
+            `/operator/v1/charges/summary?${new URLSearchParams({ account_id: accountId, ...query } as {})}`
+          )
+          assert.deepInclude(
+            summary.body,
+            { count: ids.length, at_least: false, amount: ids.includes(cheap.id) ? 1234 : ids.length * 35_221 },
+            summary.text
+          )
+        }
+        const named = (q: string) => eventually(found({ q }), (ids) => ids.length > 0)
+        for (const q of ["jose conc", "JOSÉ", "antonio", "pedido 1"])
+          assert.deepStrictEqual(yield* named(q), [cheap.id], q)
+        assert.deepStrictEqual(yield* named("azul"), [paid.id])
+        assert.sameMembers([...(yield* named("pedido"))], [cheap.id, paid.id])
+        assert.deepStrictEqual(yield* found({ amount_min: "35221", amount_max: "35221" }), [paid.id])
+        assert.deepStrictEqual(yield* found({ q: "jose silva" }), [])
+        const elsewhere = yield* asked(operate, "/charges", { account_id: other.accountId, q: "jose" })
+        assert.deepStrictEqual(elsewhere.data, [])
+      })
   )
 
   it.effect("OPR-290: payouts by state, amount, recipient and reason", () =>

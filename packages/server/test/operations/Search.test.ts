@@ -101,51 +101,53 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     }).pipe(Effect.scoped)
   )
 
-  it.effect("OPR-125: what a customer says leads to the charge, and personal data only for whom it is clear", () =>
-    Effect.gen(function* () {
-      const { operate } = yield* TestService
-      const { accountId, key } = yield* funded(1_000_000, { name: "Livraria São João" })
-      const customer = { name: "Zulmira Assunção Brandão", email: "zu@example.com", document: "39053344705" }
-      const fields = {
-        amount: 135_221,
-        reference: "LOJA-7731/azul",
-        customer: { ...customer, phone: "+5571987650001" }
-      }
-      const charge = yield* created(key, fields)
-      const paid = yield* paidCharge(key, 500, {})
-      const payout = yield* paidOut(key, { amount: 4321, recipient_name: "Ótica Vênus", reference: "nota 88" })
-      const ids = (by: Call, q: string) => Effect.map(search(by, q), (found) => found.map(({ id }) => id))
-      yield* eventually(ids(operate, "zulmira"), ({ length }) => length > 0)
-      yield* eventually(ids(operate, "venus"), ({ length }) => length > 0)
-      const code = charge.pix.br_code!
-      const clear = ["(71) 98765-0001", "+55 71 98765-0001", code]
-      const open = [
-        "Assuncao Zul",
-        "ZULMIRA",
-        "brand",
-        "1.352,21",
-        "R$ 1352,21",
-        "1352.21",
-        "7731",
-        "loja azul",
-        charge.id
-      ]
-      for (const q of [...open, ...clear, shortIdOf(charge.id).toUpperCase()])
-        assert.include(yield* ids(operate, q), charge.id, q)
-      for (const q of ["ótica", "43,21", "nota 88", shortIdOf(payout.id)])
-        assert.include(yield* ids(operate, q), payout.id, q)
-      const { pix } = yield* operated<{ pix: { end_to_end_id: string } }>("GET", `/charges/${paid.id}`)
-      for (const q of [pix.end_to_end_id.toLowerCase(), pix.end_to_end_id.toUpperCase()]) {
-        assert.deepStrictEqual(yield* ids(operate, q), [paid.id], q)
-      }
-      assert.deepStrictEqual(yield* ids(operate, "livraria sao"), [accountId])
-      const stranger = yield* makeOperator("operator", [(yield* funded(100)).accountId])
-      const viewer = yield* makeOperator("viewer")
-      for (const q of [...open, ...clear]) assert.deepStrictEqual(yield* ids(stranger.call, q), [], q)
-      for (const q of open) assert.include(yield* ids(viewer.call, q), charge.id, q)
-      for (const q of clear) assert.deepStrictEqual(yield* ids(viewer.call, q), [], q)
-      assert.notInclude(yield* ids(viewer.call, "+5571987650001"), charge.id)
-    })
+  it.effect(
+    "OPR-125, OPR-293: what a customer says leads to the charge, and personal data only for whom it is clear",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, key } = yield* funded(1_000_000, { name: "Livraria São João" })
+        const customer = { name: "Zulmira Assunção Brandão", email: "zu@example.com", document: "39053344705" }
+        const fields = {
+          amount: 135_221,
+          reference: "LOJA-7731/azul",
+          customer: { ...customer, phone: "+5571987650001" }
+        }
+        const charge = yield* created(key, fields)
+        const paid = yield* paidCharge(key, 500, {})
+        const payout = yield* paidOut(key, { amount: 4321, recipient_name: "Ótica Vênus", reference: "nota 88" })
+        const ids = (by: Call, q: string) => Effect.map(search(by, q), (found) => found.map(({ id }) => id))
+        yield* eventually(ids(operate, "zulmira"), ({ length }) => length > 0)
+        yield* eventually(ids(operate, "venus"), ({ length }) => length > 0)
+        const code = charge.pix.br_code!
+        const clear = ["(71) 98765-0001", "+55 71 98765-0001", code]
+        const open = [
+          "Assuncao Zul",
+          "ZULMIRA",
+          "brand",
+          "1.352,21",
+          "R$ 1352,21",
+          "1352.21",
+          "7731",
+          "loja azul",
+          charge.id
+        ]
+        for (const q of [...open, ...clear, shortIdOf(charge.id).toUpperCase()])
+          assert.include(yield* ids(operate, q), charge.id, q)
+        for (const q of ["ótica", "43,21", "nota 88", shortIdOf(payout.id)])
+          assert.include(yield* ids(operate, q), payout.id, q)
+        const { pix } = yield* operated<{ pix: { end_to_end_id: string } }>("GET", `/charges/${paid.id}`)
+        for (const q of [pix.end_to_end_id.toLowerCase(), pix.end_to_end_id.toUpperCase()]) {
+          assert.deepStrictEqual(yield* ids(operate, q), [paid.id], q)
+        }
+        assert.deepStrictEqual(yield* ids(operate, "livraria sao"), [accountId])
+        const stranger = yield* makeOperator("operator", [(yield* funded(100)).accountId])
+        const viewer = yield* makeOperator("viewer")
+        for (const q of [...open, ...clear]) assert.deepStrictEqual(yield* ids(stranger.call, q), [], q)
+        for (const q of open) assert.include(yield* ids(viewer.call, q), charge.id, q)
+        for (const q of clear) assert.deepStrictEqual(yield* ids(viewer.call, q), [], q)
+        assert.notInclude(yield* ids(viewer.call, "+5571987650001"), charge.id)
+      })
   )
 
   it.effect("OPR-125: each lookup reads its rows by an index that begins with what is looked for", () =>
