@@ -9,6 +9,7 @@ import { operationTables } from "../src/schema/tables/operations.ts"
 import { operatorTables } from "../src/schema/tables/operators.ts"
 import { paymentTables } from "../src/schema/tables/payments.ts"
 import { providerTables } from "../src/schema/tables/providers.ts"
+import { statementTables } from "../src/schema/tables/statements.ts"
 
 const file = join(import.meta.dirname, "../../../docs/schema.md")
 
@@ -16,6 +17,7 @@ const groups = {
   "Accounts and the ledger": accountTables,
   Payments: paymentTables,
   Providers: providerTables,
+  "Statements of banks": statementTables,
   "Events and webhooks": eventTables,
   "The installation and its operators": operatorTables,
   "Logs, statistics, maintenance": operationTables
