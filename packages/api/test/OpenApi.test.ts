@@ -396,7 +396,7 @@ describe("operator-openapi.json", () => {
     const conflicts = operations(operator).filter(({ responses }) => at(responses, "409") !== undefined)
     assert.deepStrictEqual(
       conflicts.flatMap(({ operationId, verb }) => (verb === "post" ? [] : [operationId])),
-      ["installation.update", "connectionActions.update"]
+      ["installation.update", "connectionActions.update", "receipts.charge", "receipts.payout", "receipts.refund"]
     )
     assert.includeMembers(
       conflicts.map(({ operationId }) => operationId),

@@ -65,7 +65,7 @@ describe("commands", () => {
     const ids = new Set(operations.map(({ id }) => id))
     assert.deepStrictEqual(
       declared.filter((id) => !ids.has(id) && !id.startsWith("signIn.")),
-      ["session.end", "session.code", "events.stream", "events.list"]
+      ["session.end", "session.code", "bankStatements.import", "events.stream", "events.list"]
     )
     const names = operations.map(({ name, resource }) => `${resource} ${name}`)
     assert.strictEqual(new Set(names).size, names.length)

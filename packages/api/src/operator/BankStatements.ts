@@ -64,7 +64,7 @@ export class BankStatementsGroup extends HttpApiGroup.make("bankStatements")
     HttpApiEndpoint.post("import", "/", {
       payload: ImportBankStatement,
       success: [BankStatement.pipe(HttpApiSchema.status(201)), BankStatement],
-      error: [NotFound, ValidationError, InvalidState]
+      error: [ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["operator"], accounts: "installation" })
       .annotate(BodyLimit, MAX_CONTENT_LENGTH + 1024)

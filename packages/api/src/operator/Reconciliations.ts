@@ -93,7 +93,7 @@ export class ReconciliationsGroup extends HttpApiGroup.make("reconciliations")
     HttpApiEndpoint.post("request", "/", {
       payload: RequestReconciliation,
       success: Reconciliation.pipe(HttpApiSchema.status(202)),
-      error: [NotFound, ValidationError]
+      error: ValidationError
     })
       .annotate(Access, { roles: ["operator"], accounts: "installation" })
       .annotate(OpenApi.Summary, "Compare a day of a bank account with the books")

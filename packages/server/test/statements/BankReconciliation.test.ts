@@ -199,7 +199,8 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       assertRefused(yield* ask({ connection_id: bank.connectionId, day: "2026-02-30" }), "VALIDATION_ERROR", ["day"])
       assertRefused(
         yield* ask({ connection_id: "01a2027c-27ce-74b6-88f7-06b8f8b33cb6", day: "2026-02-03" }),
-        "NOT_FOUND"
+        "VALIDATION_ERROR",
+        ["connection_id"]
       )
       assertRefused(
         yield* operate("GET", `/operator/v1/reconciliations/${day.id}/lines?state=lost`),

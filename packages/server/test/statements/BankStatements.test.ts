@@ -103,7 +103,9 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
     Effect.gen(function* () {
       const connection = yield* connectTo(yield* startDouble())
       assertRefused(yield* importing(Buffer.from("date;value")), "VALIDATION_ERROR", ["content"])
-      assertRefused(yield* importing(written(), "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"), "NOT_FOUND")
+      assertRefused(yield* importing(written(), "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"), "VALIDATION_ERROR", [
+        "connection_id"
+      ])
       const { operate } = yield* TestService
       const body = { connection_id: connection.id, content: "no base64" }
       assertRefused(yield* operate("POST", "/operator/v1/bank-statements", { body }), "VALIDATION_ERROR", ["content"])

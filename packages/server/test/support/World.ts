@@ -7,6 +7,7 @@
 import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert } from "@effect/vitest"
+import { statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -88,6 +89,18 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   )
   const [refund] = refunds
   const [connection] = yield* connected(databaseUrl, person)
+  const statement = yield* operated<{ id: string }>(
+    "POST",
+    "/bank-statements",
+    { connection_id: connection!.id, content: statementOf(person) },
+    201
+  )
+  const reconciliation = yield* operated<{ id: string }>(
+    "POST",
+    "/reconciliations",
+    { connection_id: connection!.id, day: "2026-11-25" },
+    202
+  )
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
   const [approval] = yield* requestedRelease(databaseUrl, accountId, waiting.id, operator.id, person)
@@ -110,6 +123,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     tokens: [operator.tokenId],
     sessions: [sessionId],
     connections: [connection!.id],
+    "bank-statements": [statement.id],
+    reconciliations: [reconciliation.id],
     refunds: [refund!.id],
     audit: audit.data.map(({ id }) => id)
   }
@@ -203,6 +218,26 @@ const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, en
       FROM deliveries WHERE id = ${deliveryId}::uuid RETURNING id`
   }).pipe(Effect.scoped)
 
+/** A statement file, in base64, whose line and account are a person's. */
+const statementOf = ({ document }: Personal): string => {
+  const line = {
+    atMs: Date.parse("2026-11-25T15:00:00Z"),
+    cents: 100,
+    endToEndId: "",
+    text: `PIX RECEBIDO ${document}`
+  }
+  const of = {
+    bank: "364",
+    branch: "1",
+    account: "12345-6",
+    from: "2026-11-25",
+    to: "2026-11-25",
+    openingCents: 0,
+    lines: [line]
+  }
+  return Buffer.from(statementFile(of, tidy)).toString("base64")
+}
+
 /** A request that a route accepts, where the state allows it. */
 export const acceptedBy = (
   route: DeclaredRoute,
@@ -275,6 +310,11 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/applications/{id}/keys": { name: person.name, scopes: ["charge:read"] },
     "POST /operator/v1/applications/{id}/checkout-charges": { ...charge, method: "pix" },
     "POST /operator/v1/accounts/{id}/payouts": payout,
+    "POST /operator/v1/bank-statements": {
+      connection_id: world.ids["connections"]?.[0],
+      content: statementOf(person)
+    },
+    "POST /operator/v1/reconciliations": { connection_id: world.ids["connections"]?.[0], day: "2026-11-25" },
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
     "POST /operator/v1/connections": {

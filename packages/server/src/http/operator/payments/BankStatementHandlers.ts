@@ -32,7 +32,7 @@ export const bankStatementHandlers = Effect.gen(function* () {
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
-          NotFoundError: notFound,
+          NotFoundError: () => new ValidationError({ details: ["connection_id"] }),
           UnreadableFile: ({ reason }) =>
             new ValidationError({ details: ["content"], message: `The file cannot be read: ${reason}.` }),
           OtherAccount: invalidState

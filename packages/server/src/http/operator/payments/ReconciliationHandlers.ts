@@ -6,6 +6,7 @@ import {
   type Reconciliation,
   type ReconciliationLine
 } from "@pix-payments/api/operator/Reconciliations"
+import { ValidationError } from "@pix-payments/api/WireErrors"
 import { lineStates } from "@pix-payments/domain/Reconciliation"
 import * as Effect from "effect/Effect"
 import { AuditLog } from "../../../operations/AuditLog.ts"
@@ -35,7 +36,12 @@ export const reconciliationHandlers = Effect.gen(function* () {
           .request(bankAccount, asked.day)
           .pipe(audit.recordAfter("reconciliations.request", { after: asked }))
         return answer(202, toReconciliation(row))
-      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR"), NotFoundError: notFound })),
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          NotFoundError: () => new ValidationError({ details: ["connection_id"] })
+        })
+      ),
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
