@@ -254,13 +254,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
       const found = yield* sql<{ event: string; title: string; is_urgent: boolean }>`
         SELECT event, title, is_urgent FROM alerts WHERE channel_id = ${channel.id}::uuid ORDER BY event, title`
       assert.deepStrictEqual(
-        found.map(({ event, is_urgent: isUrgent }) => [event, isUrgent]),
+        found.map(({ event, is_urgent: isUrgent }) => `${event} ${isUrgent}`).toSorted(),
         [
-          ["certificate.ending", false],
-          ["dispute.deadline", false],
-          ["dispute.deadline", true],
-          ["dispute.deadline", false]
-        ].toSorted()
+          "certificate.ending false",
+          "dispute.deadline false",
+          "dispute.deadline false",
+          "dispute.deadline true"
+        ]
       )
       assert.match(
         found.map(({ title }) => title).join("\n"),

@@ -69,6 +69,10 @@ const impersonal: Readonly<Record<string, string>> = {
   requests: "request_id route",
   audit: "via action request_id",
   status_counts: "resource status",
+  hourly_volumes: "reason resource",
+  alert_channels: "events kind last_error name secret",
+  alert_messages: "alerts",
+  alerts: "event key path title",
   daily_volumes: "resource",
   removed_partitions: "parent name",
   effect_sql_migrations: "name"

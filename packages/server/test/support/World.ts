@@ -253,8 +253,10 @@ export const acceptedBy = (
 })
 
 /** The query of a route that needs one. */
-const queryFor = ({ template }: DeclaredRoute, { reference }: Personal): string =>
-  template === "/operator/v1/search" ? `?q=${encodeURIComponent(reference)}` : ""
+const queryFor = ({ template }: DeclaredRoute, { reference }: Personal): string => {
+  if (template === "/operator/v1/search") return `?q=${encodeURIComponent(reference)}`
+  return template.endsWith("/statement") ? "?from=2026-01-01&to=2027-12-31&format=jsonl" : ""
+}
 
 const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string, person: Personal): Fields => {
   const charge = {

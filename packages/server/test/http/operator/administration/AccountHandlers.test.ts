@@ -1,6 +1,7 @@
 /** Accounts, applications and keys for operators. */
 import { allScopes } from "@pix-payments/domain/Scope"
 import { assert, layer } from "@effect/vitest"
+import { noLimits } from "@pix-payments/domain/Limits"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { create } from "../../../support/ChargeDeliveries.ts"
@@ -37,6 +38,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         charges_paused: false,
         approval_limit: null,
         connection_id: null,
+        limits: noLimits,
         balance: { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
       })
       assert.match(plain.body.id, uuid7)
@@ -228,6 +230,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
           expires_at: "3000-01-01T02:59:59.000Z",
           revoked_at: null,
           last_used_at: null,
+          limits: noLimits,
           created_at: shown.created_at
         })
         assert.isAtLeast(key.length - shown.prefix.length, 32)
