@@ -17,7 +17,7 @@ export interface Field {
 type Json = Readonly<Record<string, unknown>>
 
 /** What nobody may give as an argument, which other users can see: only `--data` takes it (CLI-6). */
-const secret = /^(?:credentials|content|token|.*_secret)$/
+const secret = /^(?:credentials|content|token|(?:.*_)?secret)$/
 
 /** Flags that mean something for every command. */
 const taken: Readonly<Record<string, string>> = { profile: "provider-profile", version: "api-version" }

@@ -36,6 +36,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   ofRow("acquirer_connections", "credentials", "connection"),
   ofRow("acquirer_connections", "webhook_secret", "connection"),
   ofRow("webhook_endpoints", "secret", "webhook"),
+  ofRow("alert_channels", "secret", "alert-channel"),
   ofRow("charges", "webhook_secret", "charge"),
   ofRow("payouts", "webhook_secret", "payout"),
   // After what they copy. Those to an endpoint have none.

@@ -22,7 +22,8 @@ layer(TestService.layer(), { excludeTestServices: true })("The installation", (i
         four_eyes: "auto",
         four_eyes_on: false,
         outward: "on",
-        system_identifier_changed: false
+        system_identifier_changed: false,
+        timezone: "America/Sao_Paulo"
       })
       for (const role of ["viewer", "developer", "operator"] as const) {
         const { call } = yield* makeOperator(role, [accountId])

@@ -164,7 +164,9 @@ const workOf = (plan: Node, indexName: (name: string) => string): Work => {
     ].toSorted(),
     fullScans: nodes
       .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
-      .flatMap((node) => node["Relation Name"] ?? []),
+      .flatMap((node) => node["Relation Name"] ?? [])
+      // It has one row.
+      .filter((table) => table !== "installation_settings"),
     rows: Math.round(
       scans.reduce(
         (sum, node) =>
