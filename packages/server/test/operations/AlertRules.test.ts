@@ -16,11 +16,14 @@ const alerts = [...rules.matchAll(/- alert: (\w+)\n((?: {8,}.*\n)+)/g)].map(([, 
 const metricsIn = (text: string) =>
   [...text.matchAll(/pix_payments_(\w+)/g)].map(([, name = ""]) => name.replace(/_(bucket|sum|count)$/, ""))
 
+const testFiles = ["deploy/prometheus/rules.test.yml", "deploy/prometheus/rules.weeks.test.yml"]
+
 const known = new Set<string>(Object.keys(catalog))
 
 describe("The alerts", () => {
   it("OPR-314: have an expression of metrics that exist, a `for`, a severity, a runbook and a test", () => {
-    const [runbooks, tests] = [read("docs/operations/runbooks.md"), read("deploy/prometheus/rules.test.yml")]
+    const runbooks = read("docs/operations/runbooks.md")
+    const tests = testFiles.map(read).join("\n")
     assert.isAbove(alerts.length, 30)
     for (const { body, name } of alerts) {
       const named = metricsIn(body)
@@ -42,7 +45,7 @@ describe("The alerts", () => {
 
   it.skipIf(isMissing(promtool))("OPR-314: pass promtool: each fires on its fault", () => {
     assert.include(runPromtool(["check", "rules", join(root, "deploy/prometheus/rules.yml")]), "SUCCESS")
-    assert.include(runPromtool(["test", "rules", join(root, "deploy/prometheus/rules.test.yml")]), "SUCCESS")
+    for (const file of testFiles) assert.include(runPromtool(["test", "rules", join(root, file)]), "SUCCESS", file)
   })
 })
 
