@@ -175,7 +175,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         const most = walks.has(name)
           ? MOST_WALKED
           : isOfAllAccounts(name)
-            ? 5000 + 30 * accounts * partitionsOf(name)
+            ? 5000 + 50 * accounts * partitionsOf(name)
             : 1000
         return pages > most || rows > most
       })
