@@ -120,7 +120,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await page.keyboard.press("Control+k")
           isAsked.resolve()
           await page.getByRole("heading", { level: 1, name: /R\$/ }).waitFor()
-          assert.isTrue(await box.evaluate((element) => element.matches(":focus")), "a page that comes leaves the search")
+          assert.isTrue(
+            await box.evaluate((element) => element.matches(":focus")),
+            "a page that comes leaves the search"
+          )
           await page.keyboard.type(other.id)
           await page.getByRole("option").click()
           await page.waitForURL(`**/charges/${other.id}`)
