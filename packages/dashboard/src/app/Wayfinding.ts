@@ -4,7 +4,8 @@
  * Guarantees:
  * - The title of the tab is that of the page.
  * - After a link the focus is on the heading, which a screen reader reads; after "back" on the row that was opened. A page that is
- *   opened first keeps the browser's focus, and so does a change of filters.
+ *   opened first keeps the browser's focus, and so does a change of filters. Whoever is back in the search before the page is there
+ *   stays in it.
  */
 import { effect } from "@preact/signals"
 import { words } from "../words/Words.ts"
@@ -35,6 +36,7 @@ export const startWayfinding = (): void => {
     // Its rows are not there yet.
     if (href !== undefined && row === undefined && rows.length === 0) return
     isMoving = false
+    if (document.activeElement?.role === "combobox") return
     heading.tabIndex = -1
     const target = row ?? heading
     target.focus({ preventScroll: row === undefined })

@@ -20,9 +20,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
           await page.goto("/charges")
           await visit.signIn(operatorToken)
 
-          await page.getByLabel("Reference").fill("order-1001")
+          await page.getByText("More filters").click()
+          await page.getByLabel("Reference", { exact: true }).fill("order-1001")
           await page.keyboard.press("Enter")
           await page.waitForURL(/reference=order-1001/)
+          await page.getByRole("list", { name: "Filters that are on" }).getByText("order-1001").waitFor()
           await page.getByRole("link", { name: "R$ 129,90" }).first().waitFor()
           await page.getByRole("link", { name: "R$ 45,90" }).first().waitFor({ state: "detached" })
           await page.getByRole("heading", { level: 1 }).click()

@@ -27,7 +27,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Live", (it) => {
           await row(page, "second").getByText("pending").waitFor()
           await pay(second.id)
           await row(page, "second").getByText("paid").waitFor()
-          assert.strictEqual(await page.evaluate("document.activeElement.textContent.replace(/\\s/g, ' ')"), "R$ 11,00")
+          assert.strictEqual(
+            await page.evaluate("document.activeElement.innerText.trim().replace(/\\s/g, ' ')"),
+            "R$ 11,00"
+          )
 
           await page.keyboard.press("Enter")
           await page.waitForURL(/\/charges\/.+/)

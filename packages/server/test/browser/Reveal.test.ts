@@ -25,11 +25,11 @@ layer(TestService.layer(), { excludeTestServices: true })("Reveal", (it) => {
           await page.getByText("***982247**").waitFor()
           await page.locator("[data-live=live]").waitFor()
           await visit.press("Reveal")
-          await page.getByText("52998224725").waitFor()
+          await page.getByText("529.982.247-25").waitFor()
           // The page loads the charge again, and keeps what was revealed.
           await runPromise(operate("POST", `/operator/v1/simulator/charges/${id}/pay`, { body: {} }))
           await page.locator("h1 ~ .chip", { hasText: "paid" }).waitFor()
-          await page.getByText("52998224725").waitFor()
+          await page.getByText("529.982.247-25").waitFor()
           visit.assertNoFault()
         })
         yield* visiting(operatorUrl, async (visit) => {

@@ -87,12 +87,12 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await page.getByRole("heading", { level: 1 }).waitFor()
           const box = page.getByRole("combobox", { name: "Search" })
           await page.goto("/settings")
-          await page.getByLabel("Keyboard shortcuts").uncheck()
+          await page.getByRole("checkbox", { name: "Keyboard shortcuts" }).uncheck()
           await page.getByRole("heading", { level: 1 }).click()
           await page.keyboard.press("/")
           assert.isFalse(await box.evaluate((element) => element.matches(":focus")), "single keys can be turned off")
           await page.reload()
-          await page.getByLabel("Keyboard shortcuts").check()
+          await page.getByRole("checkbox", { name: "Keyboard shortcuts" }).check()
           await page.getByRole("heading", { level: 1 }).click()
           await page.keyboard.press("/")
           await page.keyboard.type("order-find")
@@ -110,9 +110,20 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await page.keyboard.press("Control+k")
           await page.keyboard.type(charge.id)
           await page.getByRole("option").first().waitFor()
+          const isAsked = Promise.withResolvers<void>()
+          await page.route(new RegExp(`/operator/v1/charges/${charge.id}$`), async (route) => {
+            await isAsked.promise
+            await route.continue()
+          })
           await page.keyboard.press("Enter")
           await page.waitForURL(`**/charges/${charge.id}`)
           await page.keyboard.press("Control+k")
+          isAsked.resolve()
+          await page.getByRole("heading", { level: 1, name: /R\$/ }).waitFor()
+          assert.isTrue(
+            await box.evaluate((element) => element.matches(":focus")),
+            "a page that comes leaves the search"
+          )
           await page.keyboard.type(other.id)
           await page.getByRole("option").click()
           await page.waitForURL(`**/charges/${other.id}`)
