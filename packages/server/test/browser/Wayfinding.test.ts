@@ -16,9 +16,16 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''")
         // The page's policy allows no text as code, so conditions are asked for again.
         const until = async (condition: string) => {
-          while (!(await page.evaluate<boolean>(condition))) await page.evaluate("new Promise(requestAnimationFrame)")
+          for (let frame = 0; frame < 600; frame++) {
+            if (await page.evaluate<boolean>(condition)) return
+            await page.evaluate("new Promise(requestAnimationFrame)")
+          }
+          assert.fail(
+            `${condition}: ${await page.title()}; ${await page.evaluate<string>("document.activeElement?.outerHTML.slice(0, 300)")}`
+          )
         }
-        const titled = (title: string) => until(`document.title === ${JSON.stringify(title)}`)
+        const titled = (title: string) =>
+          until(`document.title.replaceAll("\\u00a0", " ") === ${JSON.stringify(title)}`)
         await page.goto("/")
         await visit.signIn(operatorToken)
         await titled("Today · Pix payments")

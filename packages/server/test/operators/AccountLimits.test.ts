@@ -20,9 +20,9 @@ const routesWith = (accounts: Access["accounts"]) =>
     (route) => route.endpoint.middlewares.has(OperatorAuthentication) && accessOf(route).accounts === accounts
   )
 
-/** Events begin with the moment of the request, and a search has no page: their own tests have their limits. */
+/** Events begin with the moment of the request, a search and a file have no page: their own tests have their limits. */
 const lists = routesWith("filtered").filter(
-  ({ method, template }) => method === "GET" && !/\/(events|search)/.test(template)
+  ({ method, template }) => method === "GET" && !/\/(events|search|export)/.test(template)
 )
 
 /** A role other than `admin`, who is never limited, that may call a route. */
@@ -72,7 +72,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
         const two = yield* makeOperator(role, [world.accountId, stranger.accountId])
         const strangers = new Set(Object.values(stranger.ids).flat())
         const mentions = (text: string) => [...strangers].some((id) => text.includes(id))
-        const isFigure = /\/(stats|waiting)$/.test(route.template)
+        const isFigure = /\/(stats|waiting|summary)$/.test(route.template)
         const path = isFigure ? route.template : `${route.template}?limit=100`
         const all = yield* eventually(two.call("GET", path), ({ text }) => mentions(text) || isFigure)
         const limited = yield* one.call("GET", path)
