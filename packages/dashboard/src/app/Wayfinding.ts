@@ -19,10 +19,12 @@ export const startWayfinding = (): void => {
   let isMoving = false
   let first = true
 
-  document.addEventListener("click", (event) => {
+  // Before the router follows the link.
+  const remember = (event: Event) => {
     const row = event.target instanceof Element ? event.target.closest("a.row") : null
     if (row !== null) opened.set(path.peek(), row.getAttribute("href") ?? "")
-  })
+  }
+  document.addEventListener("click", remember, { capture: true })
 
   const arrive = () => {
     const heading = document.querySelector<HTMLElement>("main h1")
