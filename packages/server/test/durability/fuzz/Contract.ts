@@ -33,7 +33,17 @@ export const judgeBy = (document: string): Judge => {
     if (!answer.headers.has("x-request-id")) return "no X-Request-Id"
     if (inside.test(answer.body)) return "the inside shows"
     if (answer.status === 204) return answer.body === "" ? undefined : "204 with a body"
-    if (answer.headers.get("content-type")?.startsWith("application/json") !== true) return "not application/json"
+    const documented =
+      route === undefined ? undefined : paths[route.template]?.[route.method.toLowerCase()]?.responses[answer.status]
+    const type = answer.headers.get("content-type") ?? ""
+    const declared = Object.keys(documented?.content ?? { "application/json": undefined })
+    // A file.
+    if (answer.status < 300 && !declared.includes("application/json")) {
+      return declared.some((each) => each === "application/octet-stream" || type.startsWith(each))
+        ? undefined
+        : `${type} is not ${declared.join(" or ")}`
+    }
+    if (!type.startsWith("application/json")) return "not application/json"
     let body: unknown
     try {
       body = JSON.parse(answer.body)
@@ -44,8 +54,6 @@ export const judgeBy = (document: string): Judge => {
       const complaint = complaintOfError(answer.status, body)
       if (complaint !== undefined) return complaint
     }
-    const documented =
-      route === undefined ? undefined : paths[route.template]?.[route.method.toLowerCase()]?.responses[answer.status]
     if (documented === undefined) {
       // Malformed HTTP and unknown paths have no operation in the document.
       return (route === undefined || !isHttp) && [400, 404, 405, ...lowLevel].includes(answer.status)
