@@ -37,6 +37,8 @@ export const makeTable = <R extends Routable>(routes: ReadonlyArray<R>): Table<R
 }
 
 export const findRoute = <R extends Routable>(root: Table<R>, method: string, path: string): Found<R> => {
+  // `OPTIONS *` and the like.
+  if (!path.startsWith("/")) return { _tag: "Missing" }
   const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length
   const values: Array<string> = []
   let table: Table<R> | undefined = root
