@@ -98,7 +98,11 @@ layer(TestService.layer({}), { excludeTestServices: true })("A request line and 
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const isSignIn = /\/session(\/token)?$/.test(route.template) && route.method === "POST"
-        const required = route.template.endsWith("/search") ? "q=x&" : ""
+        const required = route.template.endsWith("/search")
+          ? "q=x&"
+          : route.template.endsWith("/statement")
+            ? "from=2026-11-01&to=2026-11-02&format=csv&"
+            : ""
         const path = `${pathWith(route, unknownId)}?${required}nonsense=1&limits=2`
         const headers = isSignIn ? { "x-operator-token": undefined } : {}
         const answer = yield* operate(route.method, path, { headers, body: {}, idempotencyKey: newKey() })
