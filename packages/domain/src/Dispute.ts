@@ -53,14 +53,19 @@ export const disputeTransition = (report: DisputeReport, from: DisputeStatus): D
   disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))
 
 /**
- * Which MED a return of `amount` cents is probably of: one that was lost before its return was reported, or one that is open. One
- * of this amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers differ.
+ * Which MED a return is probably of: one that was lost before its return was reported, or one that is open and was opened before
+ * it. One of its amount is sooner meant than another, then the largest: ids do not say which is older, because clocks of servers
+ * differ.
  */
-export const medOfReturn = <Lost extends { readonly amount: number }, Open extends { readonly amount: number }>(
-  amount: number | undefined,
+export const medOfReturn = <
+  Lost extends { readonly amount: number },
+  Open extends { readonly amount: number; readonly openedAtMs: number }
+>(
+  { amount, atMs = Infinity }: { readonly amount: number | undefined; readonly atMs: number | undefined },
   lost: ReadonlyArray<Lost>,
-  open: ReadonlyArray<Open>
+  all: ReadonlyArray<Open>
 ): { readonly lost?: Lost; readonly open?: Open } => {
+  const open = all.filter(({ openedAtMs }) => atMs + WHOLE_SECOND_MS > openedAtMs)
   const isMeant = (of: { readonly amount: number }) => of.amount === amount
   const exact = lost.find(isMeant)
   if (exact !== undefined) return { lost: exact }

@@ -121,7 +121,7 @@ export class ExceptionDisputes extends Context.Service<
           .toReversed()
           .filter(({ arrivedResolved, returnId, status }) => status === "lost" && returnId === null && !arrivedResolved)
         const { lost, open: probable } = medOfReturn(
-          wanted,
+          { amount: wanted, atMs: reversal.atMs },
           unreported.map((dispute) => ({ amount: dispute.returned, dispute })),
           all.filter(isOpen).toReversed()
         )

@@ -34,7 +34,7 @@ export interface DisputeClaims {
   /** Cents that open MEDs contest and that are not blocked. */
   readonly contested: number
   /** The open MEDs. */
-  readonly open: ReadonlyArray<{ readonly id: string; readonly amount: number }>
+  readonly open: ReadonlyArray<{ readonly id: string; readonly amount: number; readonly openedAtMs: number }>
   /** MEDs that were lost while their cents were in the refund. `taken`: the return of what was there. */
   readonly lost: ReadonlyArray<{
     readonly disputeId: string
@@ -131,7 +131,7 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
   const isKnown = ({ id, providerId, status }: StoredRefund) =>
     (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
   if (refunds.some(isKnown)) return nothing(locked)
-  const meant = isMed ? medOfReturn(amount, unreportedReturns(refunds), claims.open) : {}
+  const meant = isMed ? medOfReturn(report, unreportedReturns(refunds), claims.open) : {}
   const loss = meant.lost
   const missing = (amount ?? loss?.amount ?? leftOf(locked.funds)) - (loss?.amount ?? 0)
   // The provider has no money left for the open refund.
@@ -141,7 +141,7 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
       : matched(locked, loss, report, claims)
   }
   const first = failed(facts, order, "the provider returned the money otherwise", ids)
-  const late = loss === undefined && isMed ? medOfReturn(amount, unreportedReturns(first.refunds), claims.open) : meant
+  const late = loss === undefined && isMed ? medOfReturn(report, unreportedReturns(first.refunds), claims.open) : meant
   const taken = first.refunds.find(({ id }) => id === late.lost?.id) ?? late.lost
   const then =
     taken === undefined
