@@ -14,9 +14,8 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { isBase64 } from "./Disputes.ts"
-import { byId, Count, Id, idFilter } from "./Fields.ts"
+import { byId, Count, Day, Id, idFilter } from "./Fields.ts"
 
-const Day = Schema.String.annotate({ format: "date" })
 const SignedCents = Schema.Int.annotate({ description: "Cents; may be negative." })
 
 export const BankStatement = Schema.Struct({

@@ -13,12 +13,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Id, revealQuery } from "./Fields.ts"
-
-/** A day of the installation's time zone. */
-export const Day = Schema.String.check(Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/)).annotate({
-  format: "date"
-})
+import { byId, Day, DayInput, Id, revealQuery } from "./Fields.ts"
 
 /** A line of an account's statement, or of a bank account's. */
 export const BalanceTransaction = Schema.Struct({
@@ -65,8 +60,8 @@ const listOfTransactions = Schema.Struct({
 const lineFilters = {
   ...listQuery,
   type: Schema.optionalKey(BalanceTransactionType),
-  from: Schema.optionalKey(Day).annotateKey({ description: "The first day." }),
-  to: Schema.optionalKey(Day).annotateKey({ description: "The last day, inclusive." }),
+  from: Schema.optionalKey(DayInput).annotateKey({ description: "The first day." }),
+  to: Schema.optionalKey(DayInput).annotateKey({ description: "The last day, inclusive." }),
   amount_min: Schema.optionalKey(Cents).annotateKey({ description: "Cents, whichever way they moved, with the fee." }),
   amount_max: Schema.optionalKey(Cents),
   ...revealQuery
@@ -109,8 +104,8 @@ export const Close = Schema.Struct({
 export type Close = typeof Close.Type
 
 export const statementQuery = {
-  from: Day.annotate({ description: "The first day." }),
-  to: Day.annotate({ description: "The last day, inclusive. It may be in the future." }),
+  from: DayInput.annotate({ description: "The first day." }),
+  to: DayInput.annotate({ description: "The last day, inclusive. It may be in the future." }),
   format: Schema.Literals(["csv", "ofx", "ofx1", "journal", "jsonl"]).annotate({
     description:
       "`ofx1` is OFX 1.02 in Windows-1252, `ofx` OFX 2.2, `journal` debits and credits of a chart of accounts."

@@ -1,12 +1,23 @@
 /** Fields and parameters that several resources of the operator interface share. */
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
-import { InstantInput } from "@pix-payments/domain/Instant"
+import { InstantInput, parseInstant } from "@pix-payments/domain/Instant"
 import { listOf } from "@pix-payments/domain/List"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 
 export const Id = Schema.String.annotate({ format: "uuid" })
+
+/** A day of the installation's time zone, `2026-11-25`. */
+export const Day = Schema.String.annotate({ format: "date" })
+
+/** A day that a request names: one of the calendar. */
+export const DayInput = Schema.String.check(
+  Schema.makeFilter((value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00:00Z`) !== undefined, {
+    expected: "a day, as 2026-11-21",
+    toJsonSchema: () => [{ format: "date" }, true]
+  })
+).annotate({ format: "date" })
 
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

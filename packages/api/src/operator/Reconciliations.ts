@@ -1,5 +1,5 @@
 /** The comparison of banks' statements with the books, day by day: OPR-277 to OPR-280. */
-import { Instant, parseInstant } from "@pix-payments/domain/Instant"
+import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { lineStates, reconciliationStatuses } from "@pix-payments/domain/Reconciliation"
@@ -13,9 +13,8 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, Id, idFilter } from "./Fields.ts"
+import { byId, Count, Day, DayInput, Id, idFilter } from "./Fields.ts"
 
-const DayText = Schema.String.annotate({ format: "date" })
 const SignedCents = Schema.Int.annotate({ description: "Cents; negative where money left." })
 
 export const LineState = Schema.Literals(lineStates)
@@ -24,7 +23,7 @@ export const Reconciliation = Schema.Struct({
   id: Id,
   object: Schema.Literal("reconciliation"),
   connection_id: Id.annotate({ description: "The bank account: the oldest connection of its client." }),
-  day: DayText,
+  day: Day,
   status: open(Schema.Literals(reconciliationStatuses)),
   reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why the day could not be compared." }),
   opening: Schema.NullOr(SignedCents),
@@ -51,22 +50,22 @@ export const ReconciliationLine = Schema.Struct({
   id: Id,
   object: Schema.Literal("reconciliation_line"),
   state: open(LineState),
-  day: DayText,
+  day: Day,
   age_days: Count,
   difference: SignedCents,
   bank: Schema.NullOr(
     Schema.Struct({
       line_id: Id,
-      day: DayText,
+      day: Day,
       amount: SignedCents,
       description: Schema.String.annotate(personal("text"))
     })
   ),
-  books: Schema.NullOr(Schema.Struct({ transfer_id: Id, day: DayText, amount: SignedCents })),
+  books: Schema.NullOr(Schema.Struct({ transfer_id: Id, day: Day, amount: SignedCents })),
   source: Schema.NullOr(Source).annotateKey({ description: "The charge, payout, refund, dispute or exception." }),
   account_id: Schema.NullOr(Id),
   end_to_end_id: Schema.NullOr(Schema.String),
-  suggestions: Schema.Array(Schema.Struct({ ...Source.fields, day: DayText, amount: SignedCents })).annotate({
+  suggestions: Schema.Array(Schema.Struct({ ...Source.fields, day: Day, amount: SignedCents })).annotate({
     description: "Movements of the books with the same amount that no line has."
   })
 }).annotate({ identifier: "ReconciliationLine" })
@@ -74,15 +73,7 @@ export type ReconciliationLine = typeof ReconciliationLine.Type
 
 export const RequestReconciliation = Schema.Struct({
   connection_id: Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }),
-  day: Schema.String.check(
-    Schema.makeFilter(
-      (value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00:00Z`) !== undefined,
-      {
-        expected: "a day, yyyy-mm-dd",
-        toJsonSchema: () => [{ format: "date" }, true]
-      }
-    )
-  ).annotate({ format: "date" })
+  day: DayInput
 }).annotate({ identifier: "RequestReconciliation" })
 export type RequestReconciliation = typeof RequestReconciliation.Type
 

@@ -7,7 +7,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { Count, idFilter } from "./Fields.ts"
+import { Count, DayInput, idFilter } from "./Fields.ts"
 
 const counts = Schema.Record(Schema.String, Count)
 const byState = counts.annotate({ description: "The number in each state." })
@@ -59,14 +59,10 @@ export const Stats = Schema.Struct({
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
 
-const Day = Schema.String.check(
-  Schema.isPattern(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/u, { expected: "a day, as 2026-11-21" })
-).annotate({ format: "date" })
-
 export const statsQuery = {
   account_id: idFilter,
-  from: Schema.optionalKey(Day.annotate({ description: "The first day of `periods`, in `timezone`." })),
-  to: Schema.optionalKey(Day.annotate({ description: "The last day; by default the first." })),
+  from: Schema.optionalKey(DayInput.annotate({ description: "The first day of `periods`, in `timezone`." })),
+  to: Schema.optionalKey(DayInput.annotate({ description: "The last day; by default the first." })),
   interval: Schema.optionalKey(Schema.Literals(["hour", "day"])).annotateKey({
     description: "Of at most 8 days by the hour, 92 by the day; `day` when absent."
   })

@@ -60,6 +60,8 @@ export class BankStatementStore extends Context.Service<
   {
     /** The connection whose id the rows of its bank account have. */
     readonly accountOf: (connectionId: string) => Effect.Effect<string, NotFoundError | Unavailable>
+    /** The same for the filter of a list, which an unknown connection leaves empty. */
+    readonly accountOfFilter: (connectionId: string | undefined) => Effect.Effect<string | undefined, Unavailable>
     readonly put: (
       bankAccount: string,
       file: Uint8Array,
@@ -89,11 +91,17 @@ export class BankStatementStore extends Context.Service<
         return before.length > 0 && !before.some((row) => isSameAccount(row.account, account))
       })
 
+      const accountOf = (connectionId: string) =>
+        Effect.flatMap(orUnavailable(sql.unsafe<{ id: string }>(...findBankAccount({ connectionId }))), ([row]) =>
+          row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(row.id)
+        )
+
       return BankStatementStore.of({
-        accountOf: (connectionId) =>
-          Effect.flatMap(orUnavailable(sql.unsafe<{ id: string }>(...findBankAccount({ connectionId }))), ([row]) =>
-            row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(row.id)
-          ),
+        accountOf,
+        accountOfFilter: (id) =>
+          id === undefined
+            ? Effect.undefined
+            : Effect.catchTag(accountOf(id), "NotFoundError", () => Effect.succeed(id)),
 
         put: (bankAccount, file, read) =>
           write(

@@ -41,11 +41,7 @@ export const bankStatementHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const { connection_id: id } = query
-        const bankAccount =
-          id === undefined
-            ? undefined
-            : yield* Effect.catchTag(store.accountOf(id), "NotFoundError", () => Effect.succeed(id))
+        const bankAccount = yield* store.accountOfFilter(query.connection_id)
         return listAnswer(yield* store.list(bankAccount, page), toBankStatement, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>

@@ -45,11 +45,7 @@ export const reconciliationHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const { connection_id: id } = query
-        const bankAccount =
-          id === undefined
-            ? undefined
-            : yield* Effect.catchTag(statements.accountOf(id), "NotFoundError", () => Effect.succeed(id))
+        const bankAccount = yield* statements.accountOfFilter(query.connection_id)
         return listAnswer(yield* store.list(bankAccount, page), toReconciliation, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
