@@ -4,6 +4,7 @@
  * Guarantees:
  * - It ends within `TIMEOUT_MS`, and never fails: the outcome is an error in words, or undefined.
  * - The id of a message is its Message-ID, its `webhook-id` and its idempotency for whoever receives it twice.
+ * - Beyond loopback, mail goes over TLS only.
  * - A webhook is signed as Standard Webhooks says, and goes to an address that was checked, as a tenant's does.
  */
 import * as Clock from "effect/Clock"
@@ -13,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { createTransport } from "nodemailer"
+import { loopbackHosts } from "../base/AllowedHosts.ts"
 import { PublicAddress } from "../base/network/PublicAddress.ts"
 import { Secrets } from "../base/Secrets.ts"
 import { Settings } from "../base/Settings.ts"
@@ -43,6 +45,7 @@ export class AlertSender extends Context.Service<
                 try: async () => {
                   const transport = createTransport({
                     url: Redacted.value(url),
+                    requireTLS: !isLoopback(Redacted.value(url)),
                     connectionTimeout: TIMEOUT_MS,
                     greetingTimeout: TIMEOUT_MS,
                     socketTimeout: TIMEOUT_MS
@@ -114,6 +117,8 @@ export class AlertSender extends Context.Service<
     })
   )
 }
+
+const isLoopback = (url: string): boolean => loopbackHosts.includes(new URL(url).hostname)
 
 const titleOf = ({ alerts, count }: DueMessage): string =>
   count === 1 ? `Pix: ${alerts[0]?.title ?? ""}` : `Pix: ${count} alerts`

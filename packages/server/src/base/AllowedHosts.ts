@@ -5,8 +5,8 @@
  */
 import * as Result from "effect/Result"
 
-/** The default of `OPERATOR_HOSTS`. */
-export const defaultHosts: ReadonlyArray<string> = ["localhost", "127.0.0.1", "[::1]"]
+/** This machine, as URLs write it. The default of `OPERATOR_HOSTS`. */
+export const loopbackHosts: ReadonlyArray<string> = ["localhost", "127.0.0.1", "[::1]"]
 
 /** Parses `OPERATOR_HOSTS`: hosts separated by commas. Port and case are ignored. */
 export const parseHosts = (text: string): Result.Result<ReadonlyArray<string>, string> => {

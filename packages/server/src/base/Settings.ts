@@ -12,7 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { defaultHosts, parseHosts } from "./AllowedHosts.ts"
+import { loopbackHosts, parseHosts } from "./AllowedHosts.ts"
 import { parseDatabaseUrl } from "./DatabaseUrl.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
@@ -150,7 +150,7 @@ const publicUrl = (text: string): Result.Result<string, string> => {
 const issuerUrl = (text: string): Result.Result<string, string> => {
   const url = URL.parse(text)
   if (url === null || url.search !== "" || url.hash !== "") return Result.fail(`"${text}" is not the URL of an issuer`)
-  const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname)
+  const isLoopback = loopbackHosts.includes(url.hostname)
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback)
     ? Result.succeed(text)
     : Result.fail("must begin with https://")
@@ -180,7 +180,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   publicUrl: Config.option(parsed("PUBLIC_URL", publicUrl)),
   operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
-  operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(defaultHosts)),
+  operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(loopbackHosts)),
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   oidc,
   databaseUrl: Config.option(databaseUrl("DATABASE_URL")),
