@@ -57,6 +57,8 @@ const start = async ([program = "", ...words]: ReadonlyArray<string>): Promise<R
     cwd: folder,
     env: {
       ...process.env,
+      // Java reads the environment in the encoding of the locale.
+      LC_ALL: "C.UTF-8",
       PORT: "0",
       HANDLED: handled,
       WEBHOOK_SECRET: standard.secret,

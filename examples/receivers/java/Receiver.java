@@ -18,7 +18,9 @@ import javax.crypto.spec.SecretKeySpec;
  *
  * It verifies the signature and the time of each attempt, handles each delivery once, and answers 2xx after it was handled.
  *
- *     WEBHOOK_SECRET=... PORT=4000 java Receiver.java
+ *     WEBHOOK_SECRET=... PORT=4000 LC_ALL=C.UTF-8 java Receiver.java
+ *
+ * Java reads the environment in the encoding of the locale: without a UTF-8 one, a secret with other letters is read wrongly.
  */
 public class Receiver {
   // While a secret is rotated, the old one is accepted too.
