@@ -141,7 +141,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.lengthOf(yield* idsOf("/refunds", { account_id: other.accountId }), 0)
       const summary = yield* operated<Summary>("GET", `/refunds/summary?account_id=${accountId}`)
       assert.deepInclude(summary, { count: 1, amount: 700, at_least: false })
-      const requests = yield* eventually(idsOf("/requests", own), ({ length }) => length > 0)
+      const requests = yield* eventually(idsOf("/requests", own), ({ length }) => length === 4)
       assert.deepStrictEqual(yield* idsOf("/requests", { ...own, created_before: "2020-01-01T00:00:00Z" }), [])
       assert.sameMembers(yield* idsOf("/requests", { ...own, created_after: "2020-01-01T00:00:00Z" }), [...requests])
       assert.deepStrictEqual(yield* idsOf("/deliveries", own), [])

@@ -124,9 +124,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
       assert.isAtLeast(count("webhook_attempt_duration_seconds_count"), 6)
       assert.isAtLeast(count("http_requests_total", { listener: "operator", route: "/health/ready", status: "200" }), 1)
       assert.isTrue(
-        later.some(
-          ({ labels, value }) => labels["route"] === "/v1/payouts" && labels["status"] === "500" && value === 0
-        ),
+        later.some(({ labels, value }) => labels["listener"] === "public" && labels["status"] === "500" && value === 0),
         "an alert sees the first increase"
       )
       assert.strictEqual(sumOf(later, "acquirer_info", { acquirer: "simulator" }), 1)
