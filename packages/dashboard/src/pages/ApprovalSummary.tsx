@@ -11,6 +11,7 @@ import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { money } from "../format/Money.ts"
 import { Destination } from "../parts/Destination.tsx"
 import { Facts, ShortLink } from "../parts/Detail.tsx"
+import { outcomeName } from "../parts/Settle.tsx"
 import { words } from "../words/Words.ts"
 import { approvalWords } from "./approvalWords.ts"
 
@@ -194,9 +195,9 @@ const shown = (field: string, value: unknown): string => {
   if (typeof value === "boolean") return value ? cards.yes : cards.no
   if (typeof value === "number" && cents.has(field)) return money(value)
   if (Array.isArray(value)) return value.length === 0 ? text.none : value.map((each) => shown(field, each)).join(", ")
+  if (field === "outcome") return outcomeName(String(value))
   if (typeof value !== "object") return String(value)
   if ("name" in value && "id" in value) return `${String(value.name)} (${shortIdOf(String(value.id))})`
-  return Object.entries(value)
-    .map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)
-    .join(", ")
+  const parts = Object.entries(value).map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)
+  return parts.length === 0 ? text.none : parts.join(", ")
 }
