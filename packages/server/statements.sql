@@ -2066,7 +2066,8 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by, a.made_by,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.made_by,
+  (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name, a.requested_by,
   (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,

@@ -91,6 +91,7 @@ export interface ApprovalRow {
   readonly sealed: string | null
   readonly requested_by: string
   readonly made_by: string | null
+  readonly made_by_name: string | null
   readonly requested_by_name: string
   readonly status: ApprovalStatus
   readonly decided_by: string | null
@@ -264,7 +265,8 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
-  a.requested_by, a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
+  a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name,
+  a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
   a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,

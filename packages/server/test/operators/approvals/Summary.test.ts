@@ -110,14 +110,14 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         })
       assert.deepStrictEqual<unknown>(
         yield* changesOf(`/accounts/${accountId}`, {
-          connection_id: connection!.id,
+          connection_id: connection!.id.toUpperCase(),
           approval_limit: 500,
           payouts_paused: false,
           payout_fee: { fixed: 5, basis_points: 0 }
         }),
         [
           { field: "payout_fee", before: { fixed: 0, basis_points: 0 }, after: { fixed: 5, basis_points: 0 } },
-          { field: "connection_id", before: null, after: { id: connection!.id, name: "Bancoana Bob" } },
+          { field: "connection_id", before: null, after: { id: connection!.id.toUpperCase(), name: "Bancoana Bob" } },
           { field: "approval_limit", before: null, after: 500 }
         ]
       )

@@ -136,7 +136,7 @@ const askedIn = ({ account_id: accountId, action, before, payout, request }: App
 /** Ids with their names. */
 const named = (value: unknown, names: ApprovalRow["names"]): unknown => {
   if (Array.isArray(value)) return value.map((each) => named(each, names))
-  const name = typeof value === "string" ? names[value] : undefined
+  const name = typeof value === "string" ? names[value.toLowerCase()] : undefined
   return name === undefined ? value : { id: value, name: legible(name) }
 }
 
