@@ -46,7 +46,7 @@ export default defineConfig({
     reporters: ["default", failures()],
     globalSetup: ["packages/server/test/support/BuiltService.ts", "packages/server/test/support/Postgres.ts"],
     // More than the processors of a small machine: tests wait for due times and for processes that start.
-    maxWorkers: 4,
+    maxWorkers: 6,
     projects: [
       {
         test: {
