@@ -2072,7 +2072,14 @@ SELECT
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT l.balance
+    FROM ledger_accounts l
+    WHERE
+      l.owner_id = CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id
+      END
+      AND l.kind = 'available'
+  ) AS available,
   (
     SELECT coalesce(json_object_agg(n.id, n.name), '{}')
     FROM

@@ -102,7 +102,7 @@ export interface ApprovalRow {
   readonly used_at: Date | null
   readonly result_id: string | null
   readonly created_at: Date
-  /** The account's `available` now; null without an account. */
+  /** The `available` of the account whose money moves, now; null without an account. */
   readonly available: bigint | null
   /** The names of the resource, the account, and of what the request names by an id. */
   readonly names: Readonly<Record<string, string>>
@@ -264,12 +264,15 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
+/** The account whose money moves, also where the request concerns another one too. */
+const ownerOf = `CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id END`
+
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
   a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name,
   a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
   a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
   ${names} AS names, ${equalRequests} AS equal_requests`
 
 const approvalList = (asked: ApprovalStatus | undefined): List => ({

@@ -25,7 +25,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         const { summary } = approval
         assert.strictEqual(summary.title, approvalActions[action].title)
         assert.deepStrictEqual(summary.resource?.id, approval.resource?.id)
-        assert.strictEqual(summary.account?.id ?? null, approval.account_id)
+        if (approval.account_id !== null) assert.strictEqual(summary.account?.id, approval.account_id)
         if (summary.account !== null) assert.isNotEmpty(summary.account.name)
         // A payout without a reference, a refund and an exception have no name: their amount and destination say what they are.
         const isSettlement = action.endsWith(".settle")
@@ -198,7 +198,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
           ({ body }) => body.summary
         )
       const account = { field: "account_id", before: names[0], after: names[1] }
-      const toAccount = yield* ask({ account_id: stranger.accountId, reason: "they agreed" })
+      const toAccount = yield* ask({ account_id: stranger.accountId.toUpperCase(), reason: "they agreed" })
       assert.deepStrictEqual<unknown>(toAccount.account, names[1])
       assert.deepStrictEqual<unknown>(toAccount.changes, [account, { field: "reason", after: "they agreed" }])
       const { id: chargeId } = yield* created(stranger.key)
@@ -224,7 +224,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         const { body } = yield* one.call<Approval>("POST", `/operator/v1/exceptions/${row!.id}/resolve`, {
           body: { action: "accept", account_id: accountId }
         })
-        const { amount, balance_after, changes } = (yield* Schema.decodeUnknownEffect(Approval)(body)).summary
+        const { amount, balance_after, changes } = (yield* Schema.decodeEffect(Approval)(body)).summary
         assert.deepStrictEqual([amount, balance_after], [-300, available - 300])
         assert.deepInclude<unknown>(changes[0], { field: "account_id", before: null })
         yield* sql`DELETE FROM acquirer_exceptions WHERE id = ${row!.id}::uuid`
