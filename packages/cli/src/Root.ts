@@ -1,4 +1,5 @@
 /** All commands. */
+import { approveCommand } from "./Approve.ts"
 import { balanceCommand } from "./Balance.ts"
 import { completionsCommand } from "./Completions.ts"
 import { doctorCommand } from "./Doctor.ts"
@@ -14,8 +15,11 @@ import { importCommand } from "./StatementsImport.ts"
 import { reconcileCommand } from "./Reconcile.ts"
 import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
 
-/** Commands of a resource that are no operations. */
-const others: Readonly<Record<string, ReadonlyArray<typeof tailCommand | typeof importCommand>>> = {
+/** Commands of a resource that are more than an operation. */
+const others: Readonly<
+  Record<string, ReadonlyArray<typeof approveCommand | typeof tailCommand | typeof importCommand>>
+> = {
+  approvals: [approveCommand],
   logs: [tailCommand],
   statements: [importCommand]
 }
