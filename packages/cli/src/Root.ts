@@ -9,6 +9,7 @@ import { tailCommand } from "./LogsTail.ts"
 import * as Command from "effect/cli/Command"
 import { listenCommand } from "./listen/Listen.ts"
 import { loginCommands } from "./Login.ts"
+import { mcpCommand } from "./mcp/Mcp.ts"
 import { JsonFlag } from "./Output.ts"
 import { ProfileFlag } from "./Profile.ts"
 import { importCommand } from "./StatementsImport.ts"
@@ -45,7 +46,7 @@ export const root = Command.make("pix").pipe(
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
     { group: "Money", commands: [balanceCommand, reconcileCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
-    { group: "This machine", commands: [...loginCommands, doctorCommand, completionsCommand(() => tree)] }
+    { group: "This machine", commands: [...loginCommands, doctorCommand, mcpCommand, completionsCommand(() => tree)] }
   ]),
   Command.withGlobalFlags([ProfileFlag, JsonFlag])
 )

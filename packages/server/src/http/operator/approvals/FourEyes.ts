@@ -74,12 +74,14 @@ export const fourEyes = Effect.gen(function* () {
 
   /**
    * The answer of the action, or 202 with the request. `plan` says what has to be approved; `undefined` where nothing. `act`
-   * runs in a transaction where it uses an approval, unless it calls a provider.
+   * runs in a transaction where it uses an approval, unless it calls a provider. With `isRequired` the plan is asked for
+   * also where four eyes is off.
    */
   const run = <A extends { readonly id: string | null }, B, E, R, E2, R2>(
     plan: Effect.Effect<ApprovalRequest | undefined, E, R>,
     act: Effect.Effect<A, E2, R2>,
-    show: (value: A) => Answer<B> | Effect.Effect<Answer<B>, Unavailable>
+    show: (value: A) => Answer<B> | Effect.Effect<Answer<B>, Unavailable>,
+    isRequired = false
   ): Effect.Effect<Answer<B | Approval>, E | Exclude<E2, ApprovalRequired> | Unavailable, R | R2 | CurrentOperator> =>
     Effect.gen(function* () {
       const { id, madeBy = null } = yield* CurrentOperator
@@ -93,7 +95,7 @@ export const fourEyes = Effect.gen(function* () {
       }
       const by = { id, madeBy }
       for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        const asked = (yield* orUnavailable(store.isFourEyesOn)) ? yield* plan : undefined
+        const asked = isRequired || (yield* orUnavailable(store.isFourEyesOn)) ? yield* plan : undefined
         if (asked === undefined) {
           const done = yield* attempt(act)
           if (done !== undefined) return yield* shown(done.value)
