@@ -2164,6 +2164,12 @@ ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
 RETURNING id;
 
+-- operators/approvals/ApprovalStore.ts lockAny
+SELECT 1
+FROM approvals
+WHERE id = $1::uuid
+FOR UPDATE;
+
 -- operators/approvals/ApprovalStore.ts lockOne
 SELECT 1
 FROM approvals

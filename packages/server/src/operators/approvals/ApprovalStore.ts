@@ -5,7 +5,7 @@
  * - A decision is one statement. It decides a pending, unexpired request, by an active operator who may approve, who did not
  *   request it and whom it does not concern. Whoever made a credential counts as its owner does. An approval needs a requester
  *   who may still request it.
- * - Of several decisions about one request at the same moment one is made.
+ * - Of several decisions about one request at the same moment one is made, by the rights that operators have when it is made.
  * - An equal request that is pending is found instead of stored again.
  *
  * Rules: OPR-111 to OPR-116.
@@ -203,6 +203,8 @@ export class ApprovalStore extends Context.Service<
         lockApproved: (id) => Effect.map(sql.unsafe(...lockOne({ id })), ({ length }) => length > 0),
 
         decide: Effect.fn("ApprovalStore.decide")(function* (id, decision, by, reason) {
+          // The decision's statement sees the operators as they are once it has the row, and not as they were before it waited.
+          yield* sql.unsafe(...lockAny({ id }))
           const decided = yield* sql.unsafe(...decideOne[decision]({ id, by: by.id, madeBy: by.madeBy, reason }))
           return decided.length === 0 ? undefined : yield* got(id)
         }),
@@ -331,6 +333,8 @@ const insertOne = statement(
       to_timestamp(${p.epochMs} / 1000))
     ON CONFLICT (fingerprint) WHERE status = 'pending' DO NOTHING RETURNING id`
 )
+
+const lockAny = statement({ id: value("uuid") }, ({ id }) => `SELECT 1 FROM approvals WHERE id = ${id} FOR UPDATE`)
 
 const lockOne = statement(
   { id: value("uuid") },

@@ -119,6 +119,29 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 8 } }), 
       })
     )
 
+    describe("OPR-43, OPR-114, OPR-116: an approval that waits while an operator loses the right to it does nothing", () => {
+      const losses = [
+        ["the approver is deactivated", "approver", { active: false }, "FORBIDDEN"],
+        ["the approver becomes a developer", "approver", { role: "developer" }, "FORBIDDEN"],
+        ["the requester is deactivated", "requester", { active: false }, "INVALID_STATE"],
+        ["the requester becomes a viewer", "requester", { role: "viewer" }, "INVALID_STATE"]
+      ] as const
+      it.effect.each(losses)("%s", ([, whose, change, refusal]) =>
+        Effect.gen(function* () {
+          const { operate } = yield* TestService
+          const { one, other } = yield* makeApprovers
+          const { approval, done } = yield* requested("payout.create", one.call)
+          const { id } = approval
+          const operator = { approver: other, requester: one }[whose]
+          const lost = operate("PATCH", `/operator/v1/operators/${operator.id}`, { body: change })
+          const [answer] = yield* atOnce(id, [approve(other.call, id)], { before: lost })
+          assertRefused(answer!, refusal)
+          assert.strictEqual(yield* done, 0)
+          assert.deepStrictEqual(yield* decisionsOf(id), [])
+        })
+      )
+    })
+
     it.effect("OPR-114, OPR-240: an approval that waits while the money of its exception changes does nothing", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
