@@ -234,7 +234,8 @@ export const makeBooksInstitutions = (options: {
         endToEndId: endToEndIdOf(txid),
         txid,
         cents: amount,
-        facts
+        facts,
+        returns: []
       }))
     return {
       pix,
@@ -246,8 +247,12 @@ export const makeBooksInstitutions = (options: {
 
   return {
     broken: books.broken,
+    connections: [],
     connectionFor: () => undefined,
     paysOut: true,
+    held: () => Promise.resolve([]),
+    release: () => {},
+    needsDays: () => false,
     storm: () => {},
     later: () =>
       learnAll(
