@@ -3102,7 +3102,8 @@ FROM
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
       application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
-      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
+      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
+      (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
   ) s ON true;
 

@@ -35,6 +35,10 @@ export interface Bank extends SimulatedAcquirer {
   readonly release: () => void
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
+  /** Something happened to a payment or payout that the service reads again once a day. */
+  readonly isSurprising: () => boolean
+  /** The bank does what it says from now on, and announces nothing. */
+  readonly later: () => void
   /** The double's faults begin or end. */
   readonly storm: (on: boolean) => void
 }
@@ -51,9 +55,11 @@ export const makeBank = (machine: Machine): Bank => {
     "hook-never": 0.1
   }
   let isStorm = false
+  let isLate = false
+  let isSurprising = false
   const changed = new Map<string, ReadonlyArray<BankOutcome>>()
   const held = new Map<string, string | undefined>()
-  /** The outcome of an order, of some of a storm none for now, or another one later. */
+  /** The outcome of an order: of some of a storm none for now, of some another one later. */
   const fate = <F>(
     what: string,
     id: string,
@@ -66,10 +72,12 @@ export const makeBank = (machine: Machine): Bank => {
       return { _tag: "Held" }
     }
     const afterMs = machine.pick([0, 200, 2000, 30_000])
-    const first: Fate<F> =
-      machine.random() < chance ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
-    if (!isStorm || machine.random() >= later.changed) return first
+    const isChanged = !isLate && machine.random() < later.changed
+    const isFailed = machine.random() < (isChanged ? 0.5 : chance)
+    const first: Fate<F> = isFailed ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
+    if (!isChanged) return first
     machine.count(`${what} of which the bank says something else later`)
+    isSurprising = true
     changed.set(id, first._tag === "Done" ? ["completed", "failed"] : ["failed", "completed"])
     return { ...first, changesAfterMs: machine.pick([0, 500, 20_000, 90_000]) }
   }
@@ -98,6 +106,7 @@ export const makeBank = (machine: Machine): Bank => {
       sentBack: ({ cents, id }) => {
         if (!listsPayouts || changed.has(id) || machine.random() > 0.2) return undefined
         machine.count("payouts that are sent back")
+        isSurprising = true
         return { cents: machine.pick([cents, Math.ceil(cents / 2)]), afterMs: machine.pick([0, 1000, 60_000]) }
       }
     }
@@ -196,6 +205,11 @@ export const makeBank = (machine: Machine): Bank => {
     held,
     release,
     settleDue,
+    isSurprising: () => isSurprising,
+    later: () => {
+      isLate = true
+      double.faults.setRates({ "hook-never": 1 })
+    },
     storm: (on) => {
       isStorm = on
       double.faults.setRates(on ? rates : {})

@@ -241,7 +241,7 @@ export const makeBankInstitutions = (options: {
       bank.release()
       restedAtMs = machine.nowMs()
     },
-    needsDays: () => short.size > 0 || bank.changed.size > 0,
+    needsDays: () => short.size > 0 || bank.isSurprising(),
     storm: (on) => {
       if (isLate) return
       bank.storm(on)
@@ -253,7 +253,7 @@ export const makeBankInstitutions = (options: {
           facts.map(({ fact }) => fact),
           machine.moment()
         )
-      double.faults.setRates({ "hook-never": 1 })
+      bank.later()
       restedAtMs = machine.nowMs()
       isLate = true
     },

@@ -172,11 +172,13 @@ export const makeOperators = (options: {
     if (exception !== undefined && machine.random() < 0.6) {
       return resolveException(process, exception, charge?.id ?? null)
     }
-    switch (machine.below(12)) {
+    switch (machine.below(14)) {
       case 0:
         if (charge?.id !== undefined) cancel(process, charge.id)
         return
-      case 1: {
+      case 1:
+      case 12:
+      case 13: {
         const id = charge?.id
         if (id === undefined) return
         const amount = machine.pick([undefined, 1, 400])

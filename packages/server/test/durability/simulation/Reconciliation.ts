@@ -37,7 +37,8 @@ export const reconcile = async (options: {
   )
   const charges = await query<ChargeRow>(
     `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
-       end_to_end_id FROM charges`
+       end_to_end_id, status = 'failed' AND failure_reason = 'no usable answer of the bank' AND expires_at <= now() AS is_given_up
+     FROM charges`
   )
   const exceptions = await query<ExceptionRow>(
     `SELECT e.id, e.kind, e.status, e.connection_id, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.payout_id,
@@ -103,12 +104,13 @@ export const reconcile = async (options: {
   }
 
   const arrived = new Map(pix.map((one) => [one.endToEndId, one]))
-  for (const { amount, end_to_end_id, id, status } of charges) {
+  for (const { amount, end_to_end_id, id, is_given_up, status } of charges) {
     const isPaid = ["paid", "refunded", "charged_back", "infraction"].includes(status)
     if (isPaid !== (end_to_end_id !== null))
       broken.push(`charge ${id} is ${status} with the settlement ${end_to_end_id}`)
     if (end_to_end_id !== null && !arrived.has(end_to_end_id)) broken.push(`charge ${id} is paid by no Pix`)
-    if (end_to_end_id !== null) continue
+    // CHG-4: what the bank has of it does not matter any more.
+    if (end_to_end_id !== null || is_given_up) continue
     const expected = unpaid.get(id)
     if (expected === undefined) broken.push(`charge ${id} is ${status}, and the acquirer knows no Pix of it`)
     else if (!expected.includes(status))
@@ -341,6 +343,7 @@ interface ChargeRow {
   readonly status: string
   readonly amount: bigint
   readonly end_to_end_id: string | null
+  readonly is_given_up: boolean
 }
 
 interface ExceptionRow {
