@@ -3128,7 +3128,8 @@ FROM
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
       application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
-      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
+      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
+      (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
   ) s ON true;
 
@@ -3553,6 +3554,98 @@ VALUES
 ON CONFLICT (connection_id, digest) DO UPDATE
 SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
 RETURNING failures, exception_id;
+
+-- payments/exceptions/UnreturnedLosses.ts findDue
+(
+  SELECT
+    r.id, r.account_id, r.charge_id, NULL::uuid AS exception_id, r.amount, r.provider_id IS NOT NULL AS is_reported,
+    EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = r.id
+        AND true
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    ) AS is_contradicted
+  FROM refunds r
+  WHERE
+    r.nature = 'dispute'
+    AND r.connection_id = $1::uuid
+    AND r.provider_id IS NULL
+    AND r.completed_at < now() - interval '8 days'
+    AND NOT EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = r.id
+        AND e.amount = r.amount
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  LIMIT $2::integer
+)
+UNION ALL
+(
+  SELECT
+    d.id, d.account_id, NULL::uuid, d.exception_id, d.returned, d.return_id IS NOT NULL,
+    EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = d.id
+        AND true
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  FROM disputes d
+  WHERE
+    d.exception_id IS NOT NULL
+    AND d.status = 'lost'
+    AND d.returned > 0
+    AND d.connection_id = $1::uuid
+    AND d.return_id IS NULL
+    AND d.resolved_at < now() - interval '8 days'
+    AND NOT EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = d.id
+        AND e.amount = d.returned
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  LIMIT $2::integer
+);
+
+-- payments/exceptions/UnreturnedLosses.ts findOf
+SELECT
+  r.id, r.account_id, r.charge_id, NULL::uuid AS exception_id, r.amount, r.provider_id IS NOT NULL AS is_reported,
+  EXISTS (
+    SELECT
+    FROM acquirer_exceptions e
+    WHERE
+      coalesce(e.payout_id, e.refund_id) = r.id
+      AND true
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+  ) AS is_contradicted
+FROM refunds r
+WHERE r.nature = 'dispute' AND r.charge_id = $1::uuid
+UNION ALL
+SELECT
+  d.id, d.account_id, NULL::uuid, d.exception_id, d.returned, d.return_id IS NOT NULL,
+  EXISTS (
+    SELECT
+    FROM acquirer_exceptions e
+    WHERE
+      coalesce(e.payout_id, e.refund_id) = d.id
+      AND true
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+  )
+FROM disputes d
+WHERE d.exception_id IS NOT NULL AND d.status = 'lost' AND d.returned > 0 AND d.exception_id = $1::uuid;
 
 -- payments/payouts/ParkedPayouts.ts rescheduleStatement
 WITH RECURSIVE
