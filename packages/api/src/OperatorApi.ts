@@ -12,7 +12,7 @@ import { ApplicationsGroup } from "./operator/Applications.ts"
 import { AlertChannelsGroup } from "./operator/AlertChannels.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { BankStatementsGroup } from "./operator/BankStatements.ts"
-import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
+import { AccountBooksGroup, ClosesGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -97,6 +97,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(LedgerGroup)
   .add(AccountBooksGroup)
   .add(ConnectionBooksGroup)
+  .add(ClosesGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)

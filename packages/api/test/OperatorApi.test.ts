@@ -151,6 +151,7 @@ const operatorContract = {
     "GET /connections/{id}/closes closes",
     "GET /connections/{id}/statement statement"
   ],
+  closes: ["GET /closes/{month}/package package"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],
