@@ -8,6 +8,7 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
+import { AdjustmentsGroup } from "./operator/Adjustments.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { AlertChannelsGroup } from "./operator/AlertChannels.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
@@ -98,6 +99,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(AccountBooksGroup)
   .add(ConnectionBooksGroup)
   .add(ClosesGroup)
+  .add(AdjustmentsGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)

@@ -35,7 +35,7 @@ export const BalanceTransaction = Schema.Struct({
   end_to_end_id: Schema.NullOr(Schema.String),
   return_id: Schema.NullOr(Schema.String).annotateKey({ description: "Of a return: the provider's id of it." }),
   txid: Schema.NullOr(Schema.String),
-  reference: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String).annotateKey({ description: "Of an adjustment, its reason." }),
   counterparty: Schema.NullOr(
     Schema.Struct({
       name: Schema.NullOr(Schema.String),

@@ -135,6 +135,15 @@ const questions: Readonly<Record<string, Question>> = {
       const what = cents === undefined ? "all that is left" : amountOf(cents)
       return `Refund ${what} to ${printable(payer?.name ?? "the payer")}?`
     }),
+  "adjustments.create": ({ payload, service }) =>
+    Effect.gen(function* () {
+      const { account_id: id, amount } = payload
+      const cents = yield* requested(Math.abs(Number(amount)))
+      const account = yield* accountNamed(service, String(id))
+      return Number(amount) > 0
+        ? `Give ${amountOf(cents)} to account ${account}?`
+        : `Take ${amountOf(cents)} from account ${account}?`
+    }),
   "approvalActions.approve": (asked) => Effect.map(stored<Approval>(asked, "approvals.retrieve"), approvalQuestion)
 }
 
@@ -170,7 +179,7 @@ const named = ({ id, name }: { readonly id: string; readonly name: string | null
 
 const shownValue = (field: string, value: unknown): string => {
   if (value === null || value === undefined) return "none"
-  if (typeof value === "number" && field === "approval_limit") return reais(value)
+  if (typeof value === "number" && ["amount", "approval_limit"].includes(field)) return reais(value)
   if (Array.isArray(value)) return value.map((each) => shownValue(field, each)).join(", ")
   if (typeof value === "object" && "name" in value && "id" in value)
     return `${printable(String(value.name))} (${value.id})`

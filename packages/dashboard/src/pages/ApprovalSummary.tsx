@@ -187,7 +187,7 @@ const ChangeList = ({ of: { before: replaced, summary } }: { readonly of: Approv
 const fieldName = (field: string): string =>
   (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? field.replaceAll("_", " ")
 
-const cents: ReadonlySet<string> = new Set(["approval_limit", "payout_cents_per_day"])
+const cents: ReadonlySet<string> = new Set(["amount", "approval_limit", "payout_cents_per_day"])
 
 const shown = (field: string, value: unknown): string => {
   const { cards } = words()

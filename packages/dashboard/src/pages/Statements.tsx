@@ -4,11 +4,14 @@
  */
 import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
 import { BalanceName, BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
+import { useSignal } from "@preact/signals"
 import { call, type Outcome } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { query } from "../app/Router.ts"
+import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
 import { dayAfter, dayIn, dayText, moment } from "../format/Time.ts"
+import { Adjust } from "../parts/Adjust.tsx"
 import { BookChoice, type Books, useBooks } from "../parts/BookChoice.tsx"
 import { type Days, daysOf, daysText, DaysChoice, wholeMonthOf } from "../parts/Days.tsx"
 import type { Filter } from "../parts/Filters.tsx"
@@ -24,6 +27,7 @@ export const useTimezone = (): string | undefined =>
 
 export const Statements = () => {
   const timezone = useTimezone()
+  const adjusted = useSignal(0)
   const { all, chosen } = useBooks()
   const { fields, nav } = words()
   const text = booksWords()
@@ -44,7 +48,13 @@ export const Statements = () => {
       title={nav.statements}
       empty={text.empty}
       fixed={{ ...days }}
-      actions={<BookChoice all={all} chosen={chosen} />}
+      version={adjusted.value}
+      actions={
+        <>
+          <BookChoice all={all} chosen={chosen} />
+          {isAccount && may("operator") && <Adjust of={chosen} onDone={() => (adjusted.value += 1)} />}
+        </>
+      }
       filters={[
         { name: "type", label: text.type, options: BalanceTransactionType.literals, nameOf: lineTypeName },
         { name: "amount", label: fields.amount, kind: "amount" },

@@ -60,7 +60,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
   )
 
   it.effect.skipIf(!hasBrowser)(
-    "OPR-260: a statement has the balance after each line, and opening and closing of the period; lines lead to what is behind",
+    "OPR-260, OPR-262: a statement has the balance after each line, and opening and closing of the period; lines lead to what is behind",
     () =>
       Effect.gen(function* () {
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService
@@ -85,6 +85,12 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.keyboard.press("j")
           await page.keyboard.press("Enter")
           await page.waitForURL(`**/payouts/${payout.id}`)
+          await page.goto(`/statements?account_id=${accountId}`)
+          await visit.press("Adjust")
+          await visit.look("books-adjust")
+          await visit.submit("Adjust", { Direction: "take", Amount: "3,15", Reason: "a fee was forgotten" })
+          await page.getByText("a fee was forgotten").last().waitFor()
+          await page.locator(".tile").getByText("R$ 100,00").last().waitFor()
           await visit.inspect("books-statement", `/statements?account_id=${accountId}`, "Statement")
           await page.emulateMedia({ media: "print" })
           assert.isFalse(await page.getByRole("link", { name: "OFX 2.2" }).isVisible())

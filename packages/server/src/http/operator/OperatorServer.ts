@@ -49,6 +49,7 @@ import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
+import { adjustmentHandlers } from "./operations/AdjustmentHandlers.ts"
 import { accountBooksHandlers, closesHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
@@ -128,6 +129,7 @@ export const layer = Layer.effectDiscard(
       accountBooks: yield* accountBooksHandlers,
       connectionBooks: yield* connectionBooksHandlers,
       closes: yield* closesHandlers,
+      adjustments: yield* adjustmentHandlers,
       stats: yield* statsHandlers,
       waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,
