@@ -130,7 +130,9 @@ describe("a receiver in", () => {
       assert.strictEqual(await post(first), 204)
       const both = await signed(eventOf("d-2"), plain.secret)
       assert.sameMembers(
-        [...new Set(await Promise.all([post(both), post(both)]))].filter((status) => status !== 503),
+        [...new Set(await Promise.all(Array.from({ length: 30 }, () => post(both))))].filter(
+          (status) => status !== 503
+        ),
         [204]
       )
       assert.deepStrictEqual(

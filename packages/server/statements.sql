@@ -2043,13 +2043,12 @@ ON CONFLICT (digest) DO NOTHING;
 
 -- operators/approvals/ApprovalStore.ts decideStatement
 UPDATE approvals a
-SET status = 'approved', decided_by = $2::uuid, decided_at = now(), reason = $3::text
+SET status = 'approved', decided_by = $2::uuid, decided_at = now(), reason = $4::text
 WHERE
   a.id = $1::uuid
   AND a.status = 'pending'
   AND a.expires_at > now()
-  AND (a.requested_by <> $2::uuid) IS NOT FALSE
-  AND (a.concerns <> $2::uuid) IS NOT FALSE
+  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
   AND (
     $2::uuid IS NULL
     OR EXISTS (
@@ -2114,13 +2113,12 @@ RETURNING a.id;
 
 -- operators/approvals/ApprovalStore.ts decideStatement
 UPDATE approvals a
-SET status = 'rejected', decided_by = $2::uuid, decided_at = now(), reason = $3::text
+SET status = 'rejected', decided_by = $2::uuid, decided_at = now(), reason = $4::text
 WHERE
   a.id = $1::uuid
   AND a.status = 'pending'
   AND a.expires_at > now()
-  AND (a.requested_by <> $2::uuid) IS NOT FALSE
-  AND (a.concerns <> $2::uuid) IS NOT FALSE
+  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
   AND (
     $2::uuid IS NULL
     OR EXISTS (
@@ -2148,7 +2146,13 @@ WHERE id = $1::uuid AND status = 'pending';
 -- operators/approvals/ApprovalStore.ts findApprovedEqual
 SELECT id
 FROM approvals
-WHERE fingerprint = $1::text AND status = 'approved' AND used_at IS NULL AND expires_at > now() AND requested_by = $2::uuid
+WHERE
+  fingerprint = $1::text
+  AND status = 'approved'
+  AND used_at IS NULL
+  AND expires_at > now()
+  AND requested_by = $2::uuid
+  AND made_by IS NOT DISTINCT FROM $3::uuid
 ORDER BY id
 LIMIT 1;
 
@@ -2159,7 +2163,7 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by, a.made_by,
   (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
@@ -2177,6 +2181,14 @@ SELECT
               SELECT e.id::uuid
               FROM
                 (VALUES (a.request -> 'account_ids'), (a.before -> 'account_ids')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            ) || ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'account_id'), (a.before -> 'account_id')) v (ids),
                 json_array_elements_text(
                   CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
                   END
@@ -2229,13 +2241,13 @@ WHERE a.id = $1::uuid;
 -- operators/approvals/ApprovalStore.ts insertOne
 INSERT INTO
   approvals (
-    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, intent, requested_by, status,
-    expires_at, created_at
+    id, action, resource_id, account_id, concerns, request, before, payout, sealed, fingerprint, intent, requested_by, made_by,
+    status, expires_at, created_at
   )
 VALUES
   (
     $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::text::json, $7::text::json, $8::text::json, $9::text, $10::text,
-    $11::text, $12::uuid, 'pending', now() + interval '72 hours', to_timestamp($13::double precision / 1000)
+    $11::text, $12::uuid, $13::uuid, 'pending', now() + interval '72 hours', to_timestamp($14::double precision / 1000)
   )
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING

@@ -10,7 +10,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -98,13 +97,9 @@ func refusal(header http.Header, body []byte, now time.Time) string {
 // the same: see stores/PostgresStore.ts.
 func handleOnce(e event) int {
 	folder := cmp.Or(os.Getenv("HANDLED"), "handled")
-	digest := sha256.Sum256([]byte(e.ID))
-	name := filepath.Join(folder, hex.EncodeToString(digest[:]))
+	name := filepath.Join(folder, fmt.Sprintf("%x", sha256.Sum256([]byte(e.ID))))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 500
-	}
-	if _, err := os.Stat(name + ".done"); err == nil {
-		return 204
 	}
 	claim, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -113,6 +108,11 @@ func handleOnce(e event) int {
 		return 503
 	} else {
 		_ = os.Chtimes(name, time.Now(), time.Now())
+	}
+	// Only with the claim: another one may have handled it until then.
+	if _, err := os.Stat(name + ".done"); err == nil {
+		os.Remove(name)
+		return 204
 	}
 	if err := handle(e); err != nil {
 		os.Remove(name)

@@ -76,7 +76,6 @@ public class Receiver {
     String name = HexFormat.of().formatHex(digest);
     Files.createDirectories(HANDLED);
     Path claim = HANDLED.resolve(name), done = HANDLED.resolve(name + ".done");
-    if (Files.exists(done)) return 204;
     try {
       Files.createFile(claim);
     } catch (FileAlreadyExistsException claimed) {
@@ -87,6 +86,11 @@ public class Receiver {
       } catch (NoSuchFileException ended) {
         return 503;
       }
+    }
+    // Only with the claim: another one may have handled it until then.
+    if (Files.exists(done)) {
+      Files.deleteIfExists(claim);
+      return 204;
     }
     try {
       handle(id, event, body);

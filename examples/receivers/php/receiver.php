@@ -71,9 +71,6 @@ function handle_once(array $event): int
     $folder = getenv('HANDLED') ?: 'handled';
     is_dir($folder) || @mkdir($folder, 0700, true);
     $name = $folder . '/' . hash('sha256', $event['id']);
-    if (file_exists("$name.done")) {
-        return 204;
-    }
     if (@fopen($name, 'x') === false) {
         clearstatcache();
         $at = @filemtime($name);
@@ -81,6 +78,11 @@ function handle_once(array $event): int
             return 503;
         }
         touch($name);
+    }
+    // Only with the claim: another one may have handled it until then.
+    if (file_exists("$name.done")) {
+        unlink($name);
+        return 204;
     }
     try {
         handle($event);

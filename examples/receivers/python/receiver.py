@@ -66,8 +66,6 @@ def handle_once(event):
     """The status to answer. A claim of a process that died ends after a minute."""
     name = os.path.join(HANDLED, hashlib.sha256(event["id"].encode()).hexdigest())
     os.makedirs(HANDLED, exist_ok=True)
-    if os.path.exists(name + ".done"):
-        return 204
     try:
         os.close(os.open(name, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -77,6 +75,10 @@ def handle_once(event):
         except FileNotFoundError:
             return 503
         os.utime(name)
+    # Only with the claim: another one may have handled it until then.
+    if os.path.exists(name + ".done"):
+        os.remove(name)
+        return 204
     try:
         handle(event)
     except Exception as error:

@@ -28,8 +28,12 @@ const whole = (number: number): string => {
   return groups.join(" ") || "zero"
 }
 
+/** In figures and words. */
+export const amountOf = (cents: number): string => `${reais(cents)} (${inWords(cents)})`
+
 /** `one thousand two hundred and thirty-four reais and fifty-six centavos`. */
 export const inWords = (cents: number): string => {
+  if (cents < 0) return `minus ${inWords(-cents)}`
   const [units, rest] = [Math.floor(cents / 100), cents % 100]
   const parts = [
     ...(units > 0 || rest === 0 ? [`${whole(units)} ${units === 1 ? "real" : "reais"}`] : []),

@@ -1,4 +1,5 @@
 /** All commands. */
+import { approveCommand } from "./Approve.ts"
 import { balanceCommand } from "./Balance.ts"
 import { booksCommand } from "./books/Check.ts"
 import { closesCommand } from "./books/Closes.ts"
@@ -11,14 +12,18 @@ import { tailCommand } from "./LogsTail.ts"
 import * as Command from "effect/cli/Command"
 import { listenCommand } from "./listen/Listen.ts"
 import { loginCommands } from "./Login.ts"
+import { mcpCommand } from "./mcp/Mcp.ts"
 import { JsonFlag } from "./Output.ts"
 import { ProfileFlag } from "./Profile.ts"
 import { importCommand } from "./StatementsImport.ts"
 import { reconcileCommand } from "./Reconcile.ts"
 import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
 
-/** Commands of a resource that are no operations. */
-const others: Readonly<Record<string, ReadonlyArray<typeof tailCommand | typeof importCommand>>> = {
+/** Commands of a resource that are more than an operation. */
+const others: Readonly<
+  Record<string, ReadonlyArray<typeof approveCommand | typeof tailCommand | typeof importCommand>>
+> = {
+  approvals: [approveCommand],
   logs: [tailCommand],
   statements: [importCommand]
 }
@@ -44,7 +49,7 @@ export const root = Command.make("pix").pipe(
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
     { group: "Money", commands: [balanceCommand, statementCommand, closesCommand, reconcileCommand, booksCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
-    { group: "This machine", commands: [...loginCommands, doctorCommand, completionsCommand(() => tree)] }
+    { group: "This machine", commands: [...loginCommands, doctorCommand, mcpCommand, completionsCommand(() => tree)] }
   ]),
   Command.withGlobalFlags([ProfileFlag, JsonFlag])
 )

@@ -1,5 +1,5 @@
 /** The terminal: what is one, how wide it is, and text that may be written to it. */
-import { isRightToLeft, legible } from "@pix-payments/domain/Text"
+import { isRightToLeft, legible, visible } from "@pix-payments/domain/Text"
 import * as Effect from "effect/Effect"
 
 /** Whether people read standard output. Tables and colour are for them. */
@@ -32,8 +32,7 @@ export const drained: Effect.Effect<void> = Effect.callback((resume) => {
 })
 
 /** For people only: progress, notices, errors. They may quote text of others. */
-export const notice = (text: string): void =>
-  void process.stderr.write(`${text.split("\n").map(printable).join("\n")}\n`)
+export const notice = (text: string): void => void process.stderr.write(`${text.split("\n").map(line).join("\n")}\n`)
 
 /** Replaces the line of progress. Writes nothing where nobody reads it. */
 export const progress = (text: string): void => {
@@ -73,10 +72,12 @@ export const yellow = styled(33)
  * Text of others without characters that command the terminal, are invisible or change the order of the text around them.
  * Letters that are written from right to left stay within their text.
  */
-export const printable = (text: string): string => {
-  const plain = legible(text)
-  return isRightToLeft(plain) ? `\u2068${plain}\u2069` : plain
-}
+export const printable = (text: string): string => isolated(legible(text))
+
+/** A line that is composed already: its spaces stay. */
+export const line = (text: string): string => isolated(visible(text))
+
+const isolated = (plain: string): string => (isRightToLeft(plain) ? `\u2068${plain}\u2069` : plain)
 
 /** JSON with those characters escaped: `JSON.stringify` escapes only a part of them. */
 export const jsonOf = (value: unknown, indent?: number): string => escaped(JSON.stringify(value, undefined, indent))

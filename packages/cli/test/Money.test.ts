@@ -3,10 +3,11 @@ import { assert, it } from "@effect/vitest"
 import { inWords, reais } from "../src/Money.ts"
 
 it("CLI-8: amounts are written in figures and in words", () => {
-  const written = [0, 1, 100, 101, 1990, 11_500, 123_456, 100_000_000, 999_999_999_999].map(
+  const written = [-550, 0, 1, 100, 101, 1990, 11_500, 123_456, 100_000_000, 999_999_999_999].map(
     (cents) => `${reais(cents)}: ${inWords(cents)}`
   )
   assert.deepStrictEqual(written, [
+    "-R$ 5,50: minus five reais and fifty centavos",
     "R$ 0,00: zero reais",
     "R$ 0,01: one centavo",
     "R$ 1,00: one real",

@@ -83,6 +83,7 @@ export const later = (event: WebhookEvent): number => {
     case "charge.pix.paid":
       return event.data.amount
     default:
+      // @ts-expect-error: no event has this name.
       return isEvent(event, "refund.pix.created") ? 1 : 0
   }
 }

@@ -32,7 +32,7 @@ const { name: _, ...destination } = OperatorRecipient.fields
 
 const Change = Schema.Struct({
   field: Schema.String,
-  before: Schema.Unknown,
+  before: Schema.optionalKey(Schema.Unknown).annotateKey({ description: "Absent where it replaces nothing." }),
   after: Schema.Unknown.annotateKey({ description: "What is known by an id is `{id, name}`." })
 }).annotate({ identifier: "ApprovalChange", ...personal("change") })
 
@@ -53,7 +53,9 @@ const ApprovalSummary = Schema.Struct({
   unverified_name: Schema.NullOr(Schema.String).annotateKey({
     description: "The recipient's name as the caller wrote it. Nobody has verified it."
   }),
-  amount: Schema.NullOr(Cents).annotateKey({ description: "Cents, without the fee." }),
+  amount: Schema.NullOr(Schema.Int).annotateKey({
+    description: "Cents, without the fee; below zero where accepting an exception debits the account."
+  }),
   fee: Schema.NullOr(Cents),
   balance_before: Schema.NullOr(Schema.Int).annotateKey({
     description: "Cents of the account's `available` now; null after the decision, and where no money moves."

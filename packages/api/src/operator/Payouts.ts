@@ -24,6 +24,7 @@ import {
   AccountInactive,
   AccountRestricted,
   AmountBelowMinimum,
+  Forbidden,
   IdempotencyKeyReused,
   InsufficientBalance,
   InvalidDocument,
@@ -71,10 +72,22 @@ export type OperatorPayout = typeof OperatorPayout.Type
 
 const { pix_key, pix_key_type, ...ofAnyPayout } = CreatePayout.fields
 
-const CreateDashboardPix = Schema.Struct({ ...CreatePayout.fields, method: nullable(PayoutMethod) })
+const requireApproval = {
+  require_approval: nullable(Schema.Boolean).annotateKey({
+    description:
+      "Another operator decides, also where four eyes would not ask for it: 202. The installation's token is refused."
+  })
+}
+
+const CreateDashboardPix = Schema.Struct({
+  ...CreatePayout.fields,
+  ...requireApproval,
+  method: nullable(PayoutMethod)
+})
 
 const CreateDashboardTed = Schema.Struct({
   ...ofAnyPayout,
+  ...requireApproval,
   method: Schema.Literal("ted"),
   ...BankAccount.fields
 })
@@ -82,6 +95,7 @@ const CreateDashboardTed = Schema.Struct({
 /** `CreatePayout` with the methods of operators, by default `pix`. A Pix goes to a key, a TED to a bank account. */
 export const CreateDashboardPayout = Schema.Struct({
   ...CreatePayout.fields,
+  ...requireApproval,
   method: nullable(PayoutMethod),
   pix_key_type: nullable(pix_key_type).annotateKey({ description: "Required for a Pix." }),
   pix_key: nullable(pix_key).annotateKey({ description: "Required for a Pix." }),
@@ -164,6 +178,7 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
       success: [OperatorPayout.pipe(HttpApiSchema.status(201)), waiting],
       error: [
         NotFound,
+        Forbidden,
         ValidationError,
         AmountBelowMinimum,
         InvalidDocument,

@@ -5,13 +5,13 @@ import type { Resent } from "@pix-payments/api/operator/Deliveries"
 import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
-import type { OperatorRecipient } from "@pix-payments/api/operator/Recipient"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/cli/Prompt"
 import { type Failure, usage } from "../Failure.ts"
-import { inWords, reais } from "../Money.ts"
+import { amountOf } from "../Money.ts"
 import { call, type Service } from "../OperatorClient.ts"
 import { canAsk, printable } from "../Terminal.ts"
+import { approvalQuestion, destinationOf } from "./ApprovalQuestion.ts"
 
 /** Asks, unless `--yes` was given. Fails if nobody can answer, or the answer is no. */
 export const confirm = Effect.fnUntraced(function* (question: string, isSure: boolean) {
@@ -23,8 +23,6 @@ export const confirm = Effect.fnUntraced(function* (question: string, isSure: bo
   const isYes = yield* Prompt.run(Prompt.Confirm({ message: lines.at(-1) ?? "", initial: false }))
   if (!isYes) return yield* usage("Nothing was done.")
 })
-
-const amountOf = (cents: number): string => `${reais(cents)} (${inWords(cents)})`
 
 /** The amount of a request, as it will be sent. */
 const requested = (amount: unknown): Effect.Effect<number, Failure> =>
@@ -49,15 +47,6 @@ type Question = (asked: Asked) => Effect.Effect<string | void, Failure>
 /** What the service has under an id. */
 const stored = <A>({ id, service }: Asked, operation: string): Effect.Effect<A, Failure> =>
   Effect.map(call(service, operation, { params: { id } }), ({ body }) => body as A)
-
-/** The Pix key or bank account, and beside it the name that the caller wrote. */
-const destinationOf = (
-  { account, bank, branch, pix_key: key }: Omit<OperatorRecipient, "name">,
-  name: string | null
-): string => {
-  const to = key ?? `bank ${bank}, branch ${branch}, account ${account}`
-  return `${printable(to)}${name === null ? "" : ` (name not verified: ${printable(name)})`}`
-}
 
 /** The name of an account, and its id. The call that follows says why an account cannot be read. */
 const accountNamed = (service: Service, id: string): Effect.Effect<string> =>
@@ -144,46 +133,8 @@ const questions: Readonly<Record<string, Question>> = {
         ? `Give ${amountOf(cents)} to account ${account}?`
         : `Take ${amountOf(cents)} from account ${account}?`
     }),
-  "approvalActions.approve": (asked) => Effect.map(stored<Approval>(asked, "approvals.retrieve"), approvalQuestion)
-}
-
-/** What a request would do, a line for each part. */
-const approvalLines = ({ before: replaced, requested_by, summary }: Approval): ReadonlyArray<string> => {
-  const { account, amount, balance_after, changes, destination, duplicates, fee, resource } = summary
-  const isOther = resource !== null && resource.id !== account?.id
-  return [
-    ...(amount === null ? [] : [`amount: ${amountOf(amount)}`]),
-    ...(fee === null || fee === 0 ? [] : [`fee: ${reais(fee)}`]),
-    ...(destination === null ? [] : [`to: ${destinationOf(destination, summary.unverified_name)}`]),
-    ...(isOther ? [`${resource.object}: ${named(resource)}`] : []),
-    ...(account === null ? [] : [`account: ${named(account)}`]),
-    ...changes.map(({ after, before, field }) => {
-      const from = replaced === null ? "" : `${shownValue(field, before)} → `
-      return `${printable(field)}: ${from}${shownValue(field, after)}`
-    }),
-    ...duplicates.map(({ id, object }) => `repeats: ${object} ${id}`),
-    ...(balance_after === null ? [] : [`balance after: ${reais(balance_after)}`]),
-    `requested by: ${printable(requested_by.name)}`
-  ]
-}
-
-const approvalQuestion = (approval: Approval): string =>
-  [
-    `Approve: ${printable(approval.summary.title)}`,
-    ...approvalLines(approval).map((line) => `  ${line}`),
-    "Approve it?"
-  ].join("\n")
-
-const named = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
-  name === null ? id : `${printable(name)} (${id})`
-
-const shownValue = (field: string, value: unknown): string => {
-  if (value === null || value === undefined) return "none"
-  if (typeof value === "number" && ["amount", "approval_limit"].includes(field)) return reais(value)
-  if (Array.isArray(value)) return value.map((each) => shownValue(field, each)).join(", ")
-  if (typeof value === "object" && "name" in value && "id" in value)
-    return `${printable(String(value.name))} (${value.id})`
-  return printable(typeof value === "string" ? value : JSON.stringify(value))
+  "approvalActions.approve": (asked) =>
+    Effect.map(stored<Approval>(asked, "approvals.retrieve"), (approval) => approvalQuestion([approval]))
 }
 
 /** Whether an operation asks before it acts. */

@@ -171,7 +171,7 @@ const showWaiting = (approval: Approval): void => {
 }
 
 /** Says what the requester of an approved key, token or webhook does. */
-const showApproved = (approval: Approval): void => {
+export const showApproved = (approval: Approval): void => {
   if (!isRepeated(approval.action) || approval.status !== "approved" || approval.done_at !== null) return
   notice(`Approved. Its requester does it, once, with: ${repetitionOf(approval)}`)
 }
@@ -198,7 +198,7 @@ const repetitionOf = ({ action, request, resource }: Approval): string => {
 const quoted = (word: string): string => (/^[\w.,:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 /** Shows an answer, and sets the exit code of a negative one. */
-const showAnswer = ({ body, status, text }: Answer, json: boolean): void => {
+export const showAnswer = ({ body, status, text }: Answer, json: boolean): void => {
   if (text === "") return notice("Done.")
   const fields = body as Row
   if (json) writeJson(body)
@@ -275,9 +275,12 @@ const commandOf = (operation: Operation) => {
 /** The names of all resources, in the order of the declaration. */
 export const resources: ReadonlyArray<string> = [...new Set(operations.map(({ resource }) => resource))]
 
+/** Operations whose command is written by hand: it does them for several resources. */
+const written: ReadonlySet<string> = new Set(["approvalActions.approve"])
+
 /** The commands of a resource's operations. */
 export const operationCommands = (resource: string) =>
-  operations.filter((operation) => operation.resource === resource).map(commandOf)
+  operations.filter(({ id, resource: of }) => of === resource && !written.has(id)).map(commandOf)
 
 /** The description of a resource, for help. */
 export const withHelp = (resource: string) => {

@@ -5,10 +5,13 @@
  * several requests also their sum, duplicates among them, and the balance after all of them.
  */
 import type { Approval, ApprovalSummary } from "@pix-payments/api/operator/Approvals"
+import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
 import { legible } from "@pix-payments/domain/Text"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { money } from "../format/Money.ts"
 import { Destination } from "../parts/Destination.tsx"
-import { Facts } from "../parts/Detail.tsx"
+import { Facts, ShortLink } from "../parts/Detail.tsx"
+import { outcomeName } from "../parts/Settle.tsx"
 import { words } from "../words/Words.ts"
 import { approvalWords } from "./approvalWords.ts"
 
@@ -29,17 +32,17 @@ export const SummaryLines = ({ of: approval }: { readonly of: Approval }) => {
           <Destination of={destination} name={name} />
         </div>
       )}
-      {resource?.name && resource.id !== account?.id && (
+      {resource !== null && resource.id !== account?.id && (
         <div>
-          <bdi>{resource.name}</bdi>
+          <Named of={resource} />
         </div>
       )}
       {account !== null && (
         <div class="quiet">
-          {words().fields.account} <bdi>{account.name}</bdi>
+          {words().fields.account} <Named of={{ object: "account", ...account }} />
         </div>
       )}
-      {changes.length > 0 && <ChangeList of={approval} />}
+      {changes.length > 0 && <ChangeList of={changes} />}
       <Duplicates of={duplicates} />
     </>
   )
@@ -59,13 +62,10 @@ export const Sheet = ({ of: approval }: { readonly of: Approval }) => {
       <Facts
         of={[
           [text.destination, destination && <Destination of={destination} name={approval.summary.unverified_name} />],
-          [
-            text.resource,
-            resource !== null && resource.id !== account?.id && <bdi>{resource.name ?? resource.id}</bdi>
-          ],
-          [fields.account, account && <bdi>{account.name}</bdi>],
+          [text.resource, resource !== null && resource.id !== account?.id && <Named of={resource} />],
+          [fields.account, account && <Named of={{ object: "account", ...account }} />],
           [fields.fee, fee !== null && fee > 0 && money(fee)],
-          [text.changes, changes.length > 0 && <ChangeList of={approval} />],
+          [text.changes, changes.length > 0 && <ChangeList of={changes} />],
           [text.duplicates, duplicates.length > 0 && <Duplicates of={duplicates} />],
           [text.balanceAfter, balance_after !== null && <Balance of={balance_after} />],
           [text.by, <bdi key="by">{legible(approval.requested_by.name)}</bdi>]
@@ -80,24 +80,23 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
   const text = approvalWords()
   const [first] = approvals
   if (approvals.length === 1 && first !== undefined) return <Sheet of={first} />
-  const sent = approvals.flatMap(({ action, summary }) => (sending.has(action) ? (summary.amount ?? []) : []))
-  const balances = balancesAfter(approvals)
+  const { balances, repeated, sent } = selectionOf(approvals)
   return (
     <div class="sheet">
       <p>
         <b>{text.requests(approvals.length)}</b>
-        {sent.length > 0 && (
+        {sent !== null && (
           <>
             {" "}
-            · {text.sum} <b>{money(sent.reduce((sum, amount) => sum + amount, 0))}</b>
+            · {text.sum} <b>{money(sent)}</b>
           </>
         )}
       </p>
       {balances.length > 0 && (
         <Facts
-          of={balances.map(({ after, name }) => [
-            `${text.balanceAfter}: ${legible(name)}`,
-            <Balance of={after} key={name} />
+          of={balances.map(({ after, id, name }) => [
+            `${text.balanceAfter}: ${legible(name)} ${shortIdOf(id)}`,
+            <Balance of={after} key={id} />
           ])}
         />
       )}
@@ -107,9 +106,7 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
             <b>{headline(approval)}</b>
             {approval.summary.amount !== null && <span class="quiet"> · {actionName(approval)}</span>}
             <SummaryLines of={approval} />
-            {approvals.some((other) => other !== approval && isSamePayment(other.summary, approval.summary)) && (
-              <span class="chip warn">{text.twice}</span>
-            )}
+            {repeated.has(approval.id) && <span class="chip warn">{text.twice}</span>}
             <div class="quiet">
               {text.by} <bdi>{legible(approval.requested_by.name)}</bdi>
             </div>
@@ -120,26 +117,26 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
   )
 }
 
-/** The actions that send money. */
-const sending: ReadonlySet<string> = new Set(["payout.release", "payout.create"])
-
-/** The balance of each account after all of the requests. */
-const balancesAfter = (approvals: ReadonlyArray<Approval>) => {
-  const accounts = new Map<string, { readonly name: string; readonly after: number }>()
-  for (const { summary } of approvals) {
-    const { account, balance_after: after, balance_before: before } = summary
-    if (account === null || after === null || before === null) continue
-    const earlier = accounts.get(account.id)
-    accounts.set(account.id, { name: account.name, after: (earlier?.after ?? before) + after - before })
-  }
-  return [...accounts.values()]
+/** The pages of resources. */
+const pages: Readonly<Record<string, string>> = {
+  account: "accounts",
+  application: "applications",
+  connection: "connections",
+  exception: "exceptions",
+  operator: "operators",
+  payout: "payouts"
 }
 
-const isSamePayment = (one: ApprovalSummary, other: ApprovalSummary): boolean =>
-  one.destination !== null &&
-  one.amount === other.amount &&
-  one.account?.id === other.account?.id &&
-  JSON.stringify(one.destination) === JSON.stringify(other.destination)
+/** A resource by its name and its short id, because another one may have the same name. */
+const Named = ({ of: { id, name, object } }: { readonly of: NonNullable<ApprovalSummary["resource"]> }) => {
+  const to = pages[object]
+  return (
+    <>
+      {name !== null && <bdi>{name}</bdi>}{" "}
+      {to === undefined ? <span class="id">{shortIdOf(id)}</span> : <ShortLink id={id} to={to} />}
+    </>
+  )
+}
 
 const Balance = ({ of: cents }: { readonly of: number }) => <b class={cents < 0 ? "down" : undefined}>{money(cents)}</b>
 
@@ -162,13 +159,13 @@ const Duplicates = ({ of: duplicates }: { readonly of: ApprovalSummary["duplicat
   )
 }
 
-/** Each field that is set; of a change also the value before it. */
-const ChangeList = ({ of: { before: replaced, summary } }: { readonly of: Approval }) => (
+/** Each field that is set; of one that is replaced also the value before it. */
+const ChangeList = ({ of: changes }: { readonly of: ApprovalSummary["changes"] }) => (
   <ul class="changed">
-    {summary.changes.map(({ after, before, field }) => (
+    {changes.map(({ after, before, field }) => (
       <li key={field}>
         <span class="quiet">{fieldName(field)}:</span>{" "}
-        {replaced !== null && (
+        {before !== undefined && (
           <>
             <del>
               <bdi>{shown(field, before)}</bdi>
@@ -198,9 +195,9 @@ const shown = (field: string, value: unknown): string => {
   if (typeof value === "boolean") return value ? cards.yes : cards.no
   if (typeof value === "number" && cents.has(field)) return money(value)
   if (Array.isArray(value)) return value.length === 0 ? text.none : value.map((each) => shown(field, each)).join(", ")
+  if (field === "outcome") return outcomeName(String(value))
   if (typeof value !== "object") return String(value)
-  if ("name" in value) return String(value.name)
-  return Object.entries(value)
-    .map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)
-    .join(", ")
+  if ("name" in value && "id" in value) return `${String(value.name)} (${shortIdOf(String(value.id))})`
+  const parts = Object.entries(value).map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)
+  return parts.length === 0 ? text.none : parts.join(", ")
 }

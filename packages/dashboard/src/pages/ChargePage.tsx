@@ -3,15 +3,15 @@ import type { OperatorChargeDetail } from "@pix-payments/api/operator/Charges"
 import type { Refund } from "@pix-payments/domain/Refund"
 import { call } from "../app/Client.ts"
 import { isSimulated, may } from "../app/Session.ts"
-import { centsOf, money } from "../format/Money.ts"
+import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Copy } from "../parts/Copy.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
-import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
 import { QrCode } from "../parts/QrCode.tsx"
 import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
+import { ReturnMoney } from "../parts/ReturnMoney.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { State } from "../parts/State.tsx"
@@ -21,7 +21,7 @@ import { words } from "../words/Words.ts"
 
 export const ChargePage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.charges.retrieve({ params: { id }, query: {} }))
-  const { actions, ask, fields, form } = words()
+  const { actions, ask } = words()
   return (
     <Resource loaded={loaded}>
       {(charge) => (
@@ -37,32 +37,16 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
                 onDone={loaded.reload}
               />
             )}
-            {may("operator") && (charge.status === "paid" || charge.status === "infraction") && (
-              <Action
-                label={actions.refund}
-                tone="bad"
-                question={ask.refund(
-                  money(charge.amount - charge.refunded_amount),
-                  charge.customer?.name ?? fields.payer
-                )}
-                fields={[
-                  { name: "amount", label: fields.amount, hint: form.refund, isOptional: true },
-                  { name: "description", label: fields.description, hint: form.refundDescription, isOptional: true }
-                ]}
-                run={(values, _files, key) => {
-                  const amount = textIn(values, "amount")
-                  const description = textIn(values, "description")
-                  return call((api) =>
-                    api.chargeActions.refund({
-                      params: { id },
-                      headers: { "idempotency-key": key },
-                      payload: {
-                        ...(amount !== undefined && { amount: centsOf(amount) }),
-                        ...(description !== undefined && { description })
-                      }
-                    })
+            {(charge.status === "paid" || charge.status === "infraction") && (
+              <ReturnMoney
+                left={money(charge.amount - charge.refunded_amount)}
+                payer={charge.customer?.name}
+                isDescribed
+                refund={(payload, key) =>
+                  call((api) =>
+                    api.chargeActions.refund({ params: { id }, headers: { "idempotency-key": key }, payload })
                   )
-                }}
+                }
                 onDone={loaded.reload}
               />
             )}

@@ -7,6 +7,7 @@ import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { type Field, type Files, textIn, type Values } from "../parts/Form.tsx"
+import { ReturnMoney, returnWords } from "../parts/ReturnMoney.tsx"
 import { outcomeName, Settle } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -78,28 +79,24 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
 }
 
 /** Money that an account accepted goes back to its payer: OPR-231. */
-const Refund = ({ exception, reload }: { readonly exception: AcquirerException; readonly reload: () => void }) => {
-  const { actions, fields, form } = words()
-  return (
-    <Action
-      label={actions.refund}
-      tone="bad"
-      question={exceptionWords().askRefund}
-      fields={[{ name: "amount", label: fields.amount, hint: form.refund, isOptional: true }]}
-      run={(values, _files, key) => {
-        const amount = textIn(values, "amount")
-        return call((api) =>
-          api.exceptionActions.refund({
-            params: { id: exception.id },
-            headers: { "idempotency-key": key },
-            payload: amount === undefined ? {} : { amount: centsOf(amount) }
-          })
-        )
-      }}
-      onDone={reload}
-    />
-  )
-}
+const RefundAccepted = ({
+  exception,
+  reload
+}: {
+  readonly exception: AcquirerException
+  readonly reload: () => void
+}) => (
+  <ReturnMoney
+    left={returnWords().accepted(money(exception.amount))}
+    payer={exception.payer?.name}
+    refund={(payload, key) =>
+      call((api) =>
+        api.exceptionActions.refund({ params: { id: exception.id }, headers: { "idempotency-key": key }, payload })
+      )
+    }
+    onDone={reload}
+  />
+)
 
 const isReturning = ({ action, status }: AcquirerException): boolean => status === "open" && action === "return"
 
@@ -127,7 +124,8 @@ const Outcome = ({ of: exception }: { readonly of: AcquirerException }) => {
 const Decisions = ({ exception, reload }: { readonly exception: AcquirerException; readonly reload: () => void }) => {
   const text = exceptionWords()
   const isContradiction = exception.kind === "contradictory_outcome"
-  if (exception.action === "accept") return isContradiction ? null : <Refund exception={exception} reload={reload} />
+  if (exception.action === "accept")
+    return isContradiction ? null : <RefundAccepted exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
   const { fields } = words()
   const isUnreadable = exception.kind === "unreadable"

@@ -39,7 +39,8 @@ const en = {
     approval_limit: "no limit",
     recipients: "any",
     account_ids: "all accounts",
-    connection_id: "the default one"
+    connection_id: "the default one",
+    expires_at: "never"
   },
   balanceAfter: "Balance after",
   by: "Requested by",
@@ -137,7 +138,8 @@ const pt: typeof en = {
     approval_limit: "sem limite",
     recipients: "qualquer um",
     account_ids: "todas as contas",
-    connection_id: "a padrão"
+    connection_id: "a padrão",
+    expires_at: "nunca"
   },
   balanceAfter: "Saldo depois",
   by: "Pedido por",

@@ -2,12 +2,14 @@
  * An action of a page: a button that asks before it acts, in a dialog with what it needs.
  *
  * Guarantees:
- * - The dialog names the amount, or what else it changes. It acts once: what is repeated in it has the same key.
+ * - The dialog names the amount, or what else it changes, in legible text (OPR-241). It acts once: what is repeated in it has the
+ *   same key.
  * - Escape leaves it, but not while it acts. A refusal stays in it, and a failure of the page too.
  * - Data that arrives while it is open changes neither its fields nor what it does.
  * - Where another operator has to approve, the dialog says so.
  */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
+import { legible } from "@pix-payments/domain/Text"
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useLayoutEffect, useRef } from "preact/hooks"
@@ -102,7 +104,7 @@ export const Action = <A,>(props: Props<A>) => {
         {isOpen.value && !isWaiting.value && (
           <form ref={form} onSubmit={submit} onInput={readValues}>
             <h2>{label}</h2>
-            <div class="question">{question}</div>
+            <div class="question">{typeof question === "string" ? legible(question) : question}</div>
             <Fields fields={fields} problem={problem.value} />
             <div class="head">
               <button type="submit" class={tone ?? "first"} disabled={isBusy.value || !canSubmit}>

@@ -1,8 +1,8 @@
 /**
  * Where the money of a payout goes.
  *
- * Guarantee: the Pix key or bank account comes first. The name beside it is what the caller wrote, and is marked so: it cannot
- * be taken for the destination, nor change the order of what is around it.
+ * Guarantee: the Pix key or bank account comes first. The name beside it is what the caller wrote, and is marked so before it is
+ * read: it cannot be taken for the destination, nor change the order of what is around it.
  */
 import type { OperatorRecipient } from "@pix-payments/api/operator/Recipient"
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
@@ -32,7 +32,7 @@ export const Destination = ({ name, of: recipient }: Props) => {
       {name !== null && (
         <span class="quiet">
           {" "}
-          · <bdi>{legible(name)}</bdi> <i class="unverified">{text.unverified}</i>
+          · <i class="unverified">{text.unverified}</i> <bdi>{legible(name)}</bdi>
         </span>
       )}
     </span>
@@ -64,6 +64,6 @@ const bankAccountOf = ({ account, bank, branch }: Props["of"], text: ReturnType<
     .join(", ")
 
 const destinationWords = inBoth({
-  en: { unverified: "name not verified", bank: "bank", branch: "branch", account: "account" },
-  pt: { unverified: "nome não verificado", bank: "banco", branch: "agência", account: "conta" }
+  en: { unverified: "name not verified:", bank: "bank", branch: "branch", account: "account" },
+  pt: { unverified: "nome não verificado:", bank: "banco", branch: "agência", account: "conta" }
 })

@@ -287,7 +287,6 @@ export const en = {
   /** What an action does, before it does it. */
   ask: {
     cancelCharge: (amount: string) => `The charge of ${amount} can no longer be paid.`,
-    refund: (amount: string, payer: string) => `${amount} leave the balance and return to ${payer}.`,
     approve: (amount: string) => `${amount} are sent.`,
     cancelPayout: (amount: string) => `The payout is not sent. ${amount} return to the balance, with the fee.`,
     defend: (amount: string) => `The defense decides about ${amount}. It can be filed once.`,

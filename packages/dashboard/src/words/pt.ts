@@ -283,7 +283,6 @@ export const pt: Words = {
   },
   ask: {
     cancelCharge: (amount) => `A cobrança de ${amount} não poderá mais ser paga.`,
-    refund: (amount, payer) => `${amount} saem do saldo e voltam para ${payer}.`,
     approve: (amount) => `${amount} são enviados.`,
     cancelPayout: (amount) => `O pagamento não será enviado. ${amount} voltam ao saldo, com a tarifa.`,
     defend: (amount) => `A defesa decide sobre ${amount}. Só pode ser enviada uma vez.`,

@@ -1,6 +1,7 @@
 /** What operators do on the pages of charges, payouts, disputes, applications and accounts. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { paidCharge } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { makeDashboardWorld } from "./DashboardWorld.ts"
@@ -77,5 +78,46 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
         const payout = yield* operate<{ status: string }>("GET", `/operator/v1/payouts/${world.payoutId}`)
         assert.notStrictEqual(payout.body.status, "pending")
       })
+  )
+
+  it.effect.skipIf(!hasBrowser)("OPR-202: a return whose answer was lost is repeated in its dialog, and is one", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate, operatorToken, operatorUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 8990)
+      const keys: Array<string | undefined> = []
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto(`/charges/${id}`)
+        await visit.signIn(operatorToken)
+        await page.route("**/refund", async (route) => {
+          keys.push(route.request().headers()["idempotency-key"])
+          if (keys.length > 1) return route.continue()
+          // The server does it, and its answer does not arrive.
+          await route.fetch()
+          await route.abort("connectionreset")
+        })
+        await visit.press("Return")
+        await visit.fill("Return", { "Amount optional": "1,00" })
+        const dialog = page.getByRole("dialog")
+        await dialog.getByText("The server did not answer. Check that it runs, then try again.").waitFor()
+        await visit.submit("Return")
+        // Another dialog is another return.
+        await visit.press("Return")
+        await visit.submit("Return", { "Amount optional": "1,00" })
+      })
+      assert.lengthOf(keys, 3)
+      assert.isTrue(keys.every((each) => each !== undefined && each.length >= 16))
+      assert.strictEqual(keys[0], keys[1])
+      assert.notStrictEqual(keys[1], keys[2])
+      const { body } = yield* operate<{ refunds: ReadonlyArray<{ amount: number }> }>(
+        "GET",
+        `/operator/v1/charges/${id}`
+      )
+      assert.deepStrictEqual(
+        body.refunds.map(({ amount }) => amount),
+        [100, 100]
+      )
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** What an operator sees of requests before the decision: on a desktop, on a phone, in both languages. */
+/** What an operator sees of requests before the decision: on a desktop, on a phone, in both languages, in light and dark. */
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import * as Effect from "effect/Effect"
@@ -81,7 +81,14 @@ const portuguese: typeof english = {
   balance: "Saldo depois"
 }
 
-const look = async ({ look: picture, page }: Visit, name: string, text: typeof english) => {
+const look = async (visit: Visit, name: string, text: typeof english) => {
+  const { page } = visit
+  const picture = async (of: string) => {
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme })
+      await visit.look(`${of}-${name}-${colorScheme}`)
+    }
+  }
   const main = page.getByRole("main")
   const dialog = page.getByRole("dialog")
   const rows = main.getByRole("row")
@@ -97,7 +104,7 @@ const look = async ({ look: picture, page }: Visit, name: string, text: typeof e
   for (const shown of ["R$ 300,00", "Padaria do Zé", text.unverified, text.twice]) {
     await row.getByText(shown).first().waitFor()
   }
-  await picture(`approvals-${name}`)
+  await picture("approvals")
 
   await open("fornecedor@example.com")
   for (const shown of [text.create, "R$ 300,00", "fornecedor@example.com", "Ana moc.elpmaxe@Souza", text.unverified]) {
@@ -105,17 +112,17 @@ const look = async ({ look: picture, page }: Visit, name: string, text: typeof e
   }
   for (const shown of ["Padaria do Zé", text.twice, text.balance, "R$ 600,00"]) await shows(shown)
   assert.notMatch(await dialog.innerText(), /[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/)
-  await picture(`sheet-pix-${name}`)
+  await picture("sheet-pix")
   await close()
 
   await open("00000000")
   for (const shown of ["R$ 250,00", "00000000", "0001", "12345-6", "11222333000181", "Moinho Ltda"]) await shows(shown)
-  await picture(`sheet-ted-${name}`)
+  await picture("sheet-ted")
   await close()
 
   await open(text.change)
   assert.include((await dialog.innerText()).replace(/\s+/g, " "), text.limit)
-  await picture(`sheet-change-${name}`)
+  await picture("sheet-change")
   await close()
 
   for (const box of await main.getByRole("checkbox").all()) await box.check()
@@ -124,7 +131,7 @@ const look = async ({ look: picture, page }: Visit, name: string, text: typeof e
   for (const shown of ["R$ 850,00", "R$ 50,00", "fornecedor@example.com", "12345-6", text.limit.split(" ")[0]!]) {
     await shows(shown)
   }
-  await picture(`sheet-selection-${name}`)
+  await picture("sheet-selection")
   await close()
   for (const box of await main.getByRole("checkbox").all()) await box.uncheck()
 }

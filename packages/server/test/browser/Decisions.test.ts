@@ -12,7 +12,7 @@ import { hasBrowser, visiting } from "./Visit.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
   it.effect.skipIf(!hasBrowser)(
-    "OPR-82, OPR-84: an exception is accepted into its charge, and one is dismissed with a reason",
+    "OPR-82, OPR-84, OPR-231: an exception is accepted into its charge and returned in part, and one is dismissed with a reason",
     () =>
       Effect.gen(function* () {
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService
@@ -35,6 +35,15 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await visit.submit("Accept", { "Reason optional": "agreed with the payer" })
           await page.getByText("agreed with the payer").waitFor()
           assert.strictEqual(await page.getByRole("main").getByRole("button", { name: "Accept" }).count(), 0)
+
+          // A part of it goes back to the payer.
+          const dialog = page.getByRole("dialog")
+          await visit.press("Return")
+          await dialog.getByText("what the account has of R$ 99,90").waitFor()
+          await dialog.getByLabel("Amount optional").fill("40,00")
+          await dialog.getByText(/returns to .*40,00\./).waitFor()
+          await visit.look("exception-refund")
+          await visit.submit("Return")
           visit.assertNoFault()
 
           await page.goto(`/exceptions/${dismissed.id}`)
@@ -46,7 +55,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await visit.submit("Dismiss", { Reason: "a transfer between our own accounts" })
           await page.getByText("a transfer between our own accounts").waitFor()
         })
-        assert.strictEqual(yield* availableOf(key), 9990)
+        assert.strictEqual(yield* availableOf(key), 5990)
         const after = yield* operated<{ action: string; resolved_by: string }>("GET", `/exceptions/${dismissed.id}`)
         assert.strictEqual(after.action, "dismiss")
       })

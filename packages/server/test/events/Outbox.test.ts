@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
+import { changeSchema } from "../support/LiveSchema.ts"
 import { balanceOf, operated, paidCharge, payOut, simulated } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -60,7 +61,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
         const events = ["charge.pix.paid"]
         const bad = yield* registered(key, { url: `${hooks.url}/bad`, events })
         yield* registered(key, { url: `${hooks.url}/good`, events })
-        const mend = yield* poisoned("INSERT", `NEW.endpoint_id = '${bad.id}'`)
+        const { mend } = yield* poisoned("INSERT", `NEW.endpoint_id = '${bad.id}'`)
         const charges = yield* Effect.forEach(Array.from({ length: 5 }), () => paidCharge(key), { concurrency: 5 })
         const idsAt = (path: string) => hooks.received.flatMap((each) => (each.path === path ? [each.body.id] : []))
         yield* eventually(
@@ -177,7 +178,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
       yield* sql`GRANT INSERT ON outbox_seen TO PUBLIC`
       yield* sql`CREATE FUNCTION outbox_seen() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO outbox_seen VALUES (NEW.change_id); RETURN NULL; END $$`
-      yield* sql`CREATE TRIGGER outbox_seen AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION outbox_seen()`
+      yield* changeSchema(
+        `CREATE TRIGGER outbox_seen AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION outbox_seen()`
+      )
       const hooks = yield* receiver()
       const isSeen = Effect.fnUntraced(function* (options: Readonly<Record<string, unknown>> = {}) {
         const { id } = yield* created(key, options)
@@ -197,7 +200,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
       assert.isTrue(yield* isSeen(), "after the events of an endpoint were changed")
       yield* call("DELETE", `/v1/webhooks/${one.id}`, { key })
       assert.deepStrictEqual([yield* isSeen(), yield* isSeen(own)], [false, true], "after the last one was deleted")
-      yield* sql`DROP TRIGGER outbox_seen ON outbox`
+      yield* changeSchema(`DROP TRIGGER outbox_seen ON outbox`)
       yield* sql`DROP FUNCTION outbox_seen`
       yield* sql`DROP TABLE outbox_seen`
     })

@@ -5,6 +5,7 @@ import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { closeDays } from "../support/Closing.ts"
+import { changeSchema } from "../support/LiveSchema.ts"
 import {
   assertLedgerHolds,
   availableOf,
@@ -164,13 +165,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
       yield* paidCharge(key, 100)
       yield* sql.unsafe(`CREATE FUNCTION refuse_close() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'refused'; END $$`)
-      yield* sql.unsafe(`CREATE TRIGGER refuse BEFORE INSERT ON closes FOR EACH ROW
+      yield* changeSchema(`CREATE TRIGGER refuse BEFORE INSERT ON closes FOR EACH ROW
         WHEN (NEW.owner_id = '${broken}') EXECUTE FUNCTION refuse_close()`)
       ahead += 3
       yield* closeDays(ahead)
       assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
       assert.strictEqual((yield* closesOf(`accounts/${broken}`)).length, 0)
-      yield* sql`DROP TRIGGER refuse ON closes`
+      yield* changeSchema(`DROP TRIGGER refuse ON closes`)
       yield* closeDays(ahead)
       assert.strictEqual((yield* closesOf(`accounts/${broken}`)).length, 1)
     })

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { operatorRoutes, unknownId } from "../support/Declared.ts"
+import { changeSchema } from "../support/LiveSchema.ts"
 import { makeOperator } from "../support/Operators.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Call, TestService } from "../support/TestService.ts"
@@ -139,13 +140,12 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
 
   it.effect("OPR-49: what cannot be recorded is not revealed", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { url } = yield* receiver()
       const world = yield* makeWorld(url, person)
       const { call } = yield* makeOperator("developer")
-      yield* sql`ALTER TABLE audit ADD CONSTRAINT no_reveal CHECK (action NOT LIKE '%.reveal') NOT VALID`
+      yield* changeSchema(`ALTER TABLE audit ADD CONSTRAINT no_reveal CHECK (action NOT LIKE '%.reveal') NOT VALID`)
       const answer = yield* call("GET", `/operator/v1/charges/${world.ids["charges"]![0]}?reveal=true`)
-      yield* sql`ALTER TABLE audit DROP CONSTRAINT no_reveal`
+      yield* changeSchema(`ALTER TABLE audit DROP CONSTRAINT no_reveal`)
       assert.strictEqual(answer.status, 500)
       assert.notInclude(answer.text, person.email)
     }).pipe(Effect.scoped)

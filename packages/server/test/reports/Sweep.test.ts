@@ -19,6 +19,7 @@ import {
 } from "../support/ConnectedBank.ts"
 import { created, retrieve, until } from "../support/ChargeRequests.ts"
 import { newPix, notified } from "../support/Exceptions.ts"
+import { changeSchema } from "../support/LiveSchema.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -277,11 +278,11 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       payAll(bank, charges)
       yield* sql.unsafe(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.id = '${charges[2]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
-      yield* sql.unsafe(`CREATE TRIGGER poison BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison()`)
+      yield* changeSchema(`CREATE TRIGGER poison BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison()`)
       yield* sweepNow(bank)
       assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "paid", "pending"])
       assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
-      yield* sql.unsafe(`DROP TRIGGER poison ON charges`)
+      yield* changeSchema(`DROP TRIGGER poison ON charges`)
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
       assert.strictEqual(yield* availableOf(bank.key), 5000)
@@ -310,7 +311,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         if (bank === poisoned) {
           yield* sql.unsafe(`CREATE OR REPLACE FUNCTION poison_early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF NEW.id = '${charges[0]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
-          yield* sql.unsafe(
+          yield* changeSchema(
             `CREATE TRIGGER poison_early BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_early()`
           )
         }
@@ -323,7 +324,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       assert.deepStrictEqual((yield* statusesOf(poisoned)).toSorted(), ["paid", "pending"])
       assert.deepStrictEqual(yield* statusesOf(listless), ["paid", "paid"])
       end()
-      yield* sql.unsafe(`DROP TRIGGER poison_early ON charges`)
+      yield* changeSchema(`DROP TRIGGER poison_early ON charges`)
       for (const bank of [poisoned, listless]) {
         yield* until(
           Effect.andThen(sweepNow(bank), progressOf(bank)),

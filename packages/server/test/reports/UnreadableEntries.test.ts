@@ -14,6 +14,7 @@ import {
 } from "../support/ConnectedBank.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { type Exception, resolved, txidOf } from "../support/Exceptions.ts"
+import { changeSchema } from "../support/LiveSchema.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -85,7 +86,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       payAll(bank, charges)
       yield* sql.unsafe(`CREATE FUNCTION poison_entry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.id = '${charges[2]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
-      yield* sql.unsafe(
+      yield* changeSchema(
         `CREATE TRIGGER poison_entry BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_entry()`
       )
       for (let times = 1; times < 5; times++) {
@@ -100,7 +101,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       assert.deepInclude(exception, { status: "open", amount: 0, unallocated: 0 })
       assert.match(exception!.failure_reason ?? "", /^it fails to be applied/)
       assert.include(exception!.received ?? "", txidOf(charges[2]!.id))
-      yield* sql.unsafe(`DROP TRIGGER poison_entry ON charges`)
+      yield* changeSchema(`DROP TRIGGER poison_entry ON charges`)
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
       yield* sql`UPDATE unreadable_entries SET read_at = now() - interval '25 hours'`

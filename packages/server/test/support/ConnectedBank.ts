@@ -13,6 +13,7 @@ import { type ConnectionInput, ConnectionStore } from "../../src/providers/conne
 import { makeWebhookSecret } from "../../src/providers/connections/WebhookUrl.ts"
 import { ListenAddresses } from "../../src/http/pipeline/ListenAddresses.ts"
 import { CallbackConnections } from "../../src/reports/CallbackConnections.ts"
+import { Sweep } from "../../src/reports/Sweep.ts"
 import { Secrets } from "../../src/base/Secrets.ts"
 import type { SettingsShape } from "../../src/base/Settings.ts"
 import { startDouble } from "./Bank.ts"
@@ -114,6 +115,11 @@ export const sweepNow = ({ connectionId }: ConnectedBank) =>
     // The sweep before may still be running.
     yield* released(connectionId)
     yield* sql`UPDATE acquirer_connections SET due_at = NULL WHERE id = ${connectionId}::uuid`
+    // At once. The service's own loop looks every second.
+    yield* Effect.flatMap(
+      (yield* Sweep).claimDue(10),
+      Effect.forEach((each) => Effect.forkChild(each))
+    )
     yield* released(connectionId)
   })
 

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { operated } from "./Money.ts"
+import { changeSchema } from "./LiveSchema.ts"
 
 /** As long as a host of 1,900 CJK characters is in punycode, and as hard to compress: more than a btree index takes. */
 export const longUrl = `http://xn--${randomBytes(2900).toString("hex")}.example/hook`
@@ -14,9 +15,9 @@ export const poisoned = (operation: "INSERT" | "UPDATE" | "INSERT OR UPDATE", co
     const name = `poison_${Math.trunc(performance.now() * 1000)}`
     yield* sql.unsafe(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
-    yield* sql.unsafe(`CREATE TRIGGER ${name} BEFORE ${operation} ON deliveries FOR EACH ROW
+    yield* changeSchema(`CREATE TRIGGER ${name} BEFORE ${operation} ON deliveries FOR EACH ROW
       WHEN (${condition}) EXECUTE FUNCTION ${name}()`)
-    return sql.unsafe(`DROP TRIGGER ${name} ON deliveries`)
+    return { mend: changeSchema(`DROP TRIGGER ${name} ON deliveries`) }
   })
 
 export interface Failure {

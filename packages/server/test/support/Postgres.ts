@@ -135,6 +135,7 @@ const MEMORY = "/dev/shm"
 const MEMORY_NEEDED = 3 * 2 ** 30
 
 const settings = {
+  autovacuum: "off",
   fsync: "off",
   full_page_writes: "off",
   shared_buffers: "256MB",

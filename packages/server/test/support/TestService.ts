@@ -108,7 +108,7 @@ export class TestService extends Context.Service<
           dataDir,
           operatorToken: Option.some(Redacted.make(newKey())),
           // Each opens caches and plans of its own in PostgreSQL.
-          databaseConnections: 8,
+          databaseConnections: 4,
           ...options.settings
         })
       })

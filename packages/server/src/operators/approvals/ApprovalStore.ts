@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - A decision is one statement. It decides a pending, unexpired request, by an active operator who may approve, who did not
- *   request it and whom it does not concern. An approval needs a requester who may still request it.
+ *   request it and whom it does not concern. Whoever made a credential counts as its owner does. An approval needs a requester
+ *   who may still request it.
  * - Of several decisions about one request at the same moment one is made.
  * - An equal request that is pending is found instead of stored again.
  *
@@ -34,6 +35,18 @@ import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { approverRolesSql, isFourEyesOn } from "./Authority.ts"
 
 export type Fields = Readonly<Record<string, unknown>>
+
+/** Who asks: an operator, with a credential that another one may have made (OPR-203). */
+export interface Requester {
+  readonly id: string
+  readonly madeBy: string | null
+}
+
+/** Who decides: the same, or the installation's token. */
+export interface Decider {
+  readonly id: string | null
+  readonly madeBy: string | null
+}
 
 /** The payout of a request, as it was when it was requested. Amounts are cents. */
 export interface RequestedPayoutFacts {
@@ -77,6 +90,7 @@ export interface ApprovalRow {
   readonly payout: RequestedPayoutFacts | null
   readonly sealed: string | null
   readonly requested_by: string
+  readonly made_by: string | null
   readonly requested_by_name: string
   readonly status: ApprovalStatus
   readonly decided_by: string | null
@@ -101,18 +115,18 @@ export class ApprovalStore extends Context.Service<
     readonly isFourEyesOn: Effect.Effect<boolean, SqlError>
     /** Stores a request, in the caller's transaction; `isNew` is false where an equal one is pending. */
     readonly request: (
-      by: string,
+      by: Requester,
       request: ApprovalRequest
     ) => Effect.Effect<{ readonly approval: ApprovalRow; readonly isNew: boolean }, SqlError>
     /** The approved and unused request of this operator for an action that is repeated after its approval. */
-    readonly findApproved: (by: string, request: ApprovalRequest) => Effect.Effect<string | undefined, SqlError>
+    readonly findApproved: (by: Requester, request: ApprovalRequest) => Effect.Effect<string | undefined, SqlError>
     /** Locks an approved, unused and unexpired approval, in the caller's transaction; false where there is none. */
     readonly lockApproved: (id: string) => Effect.Effect<boolean, SqlError>
     /** Decides, in the caller's transaction; `undefined` where the guard of the statement does not allow it. */
     readonly decide: (
       id: string,
       decision: ApprovalDecision,
-      by: string | null,
+      by: Decider,
       reason: string | null
     ) => Effect.Effect<ApprovalRow | undefined, SqlError>
     /** Marks an approved request as used, in the transaction of its effect. */
@@ -165,7 +179,8 @@ export class ApprovalStore extends Context.Service<
                 sealed: request.seal?.(id) ?? null,
                 fingerprint: of,
                 intent: intentOf(request),
-                by,
+                by: by.id,
+                madeBy: by.madeBy,
                 epochMs
               })
             )
@@ -178,14 +193,16 @@ export class ApprovalStore extends Context.Service<
 
         findApproved: (by, request) =>
           Effect.map(
-            sql.unsafe<{ id: string }>(...findApprovedEqual({ fingerprint: fingerprintOf(by, request), by })),
+            sql.unsafe<{ id: string }>(
+              ...findApprovedEqual({ fingerprint: fingerprintOf(by, request), by: by.id, madeBy: by.madeBy })
+            ),
             ([row]) => row?.id
           ),
 
         lockApproved: (id) => Effect.map(sql.unsafe(...lockOne({ id })), ({ length }) => length > 0),
 
         decide: Effect.fn("ApprovalStore.decide")(function* (id, decision, by, reason) {
-          const decided = yield* sql.unsafe(...decideOne[decision]({ id, by, reason }))
+          const decided = yield* sql.unsafe(...decideOne[decision]({ id, by: by.id, madeBy: by.madeBy, reason }))
           return decided.length === 0 ? undefined : yield* got(id)
         }),
 
@@ -209,8 +226,8 @@ export const changedFields = (before: Fields | null, now: Fields): ReadonlyArray
   Object.entries(before ?? {}).flatMap(([name, seen]) => (isDeepStrictEqual(now[name] ?? null, seen) ? [] : [name]))
 
 /** Equal for requests of the same thing. Who asks counts where only they get the answer. */
-const fingerprintOf = (by: string, { action, key, request, resourceId }: ApprovalRequest): string => {
-  const requester = isRepeated(action) ? by : null
+const fingerprintOf = (by: Requester, { action, key, request, resourceId }: ApprovalRequest): string => {
+  const requester = isRepeated(action) ? [by.id, by.madeBy] : null
   return fingerprint([action, resourceId, requester, key ?? request])
 }
 
@@ -234,7 +251,7 @@ const idsIn = (
       e (id))`
 
 const names = `(SELECT coalesce(json_object_agg(n.id, n.name), '{}') FROM (
-    SELECT id, name FROM accounts WHERE id = ANY (ARRAY[a.account_id, a.resource_id] || ${idsIn("account_ids")})
+    SELECT id, name FROM accounts WHERE id = ANY (ARRAY[a.account_id, a.resource_id] || ${idsIn("account_ids")} || ${idsIn("account_id")})
     UNION ALL SELECT id, name FROM applications WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM api_keys WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM operators WHERE id = a.resource_id
@@ -247,7 +264,7 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
-  a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
+  a.requested_by, a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
   a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
@@ -274,9 +291,9 @@ const findEqual = statement(
 )
 
 const findApprovedEqual = statement(
-  { fingerprint: value("text"), by: value("uuid") },
+  { fingerprint: value("text"), by: value("uuid"), madeBy: value("uuid") },
   (p) => `SELECT id FROM approvals WHERE fingerprint = ${p.fingerprint} AND status = 'approved' AND used_at IS NULL
-    AND expires_at > now() AND requested_by = ${p.by} ORDER BY id LIMIT 1`
+    AND expires_at > now() AND requested_by = ${p.by} AND made_by IS NOT DISTINCT FROM ${p.madeBy} ORDER BY id LIMIT 1`
 )
 
 const expireEqual = statement(
@@ -299,12 +316,13 @@ const insertOne = statement(
     fingerprint: value("text"),
     intent: value("text"),
     by: value("uuid"),
+    madeBy: value("uuid"),
     epochMs: value("double precision")
   },
   (p) => `INSERT INTO approvals (id, action, resource_id, account_id, concerns, request, before, payout, sealed,
-      fingerprint, intent, requested_by, status, expires_at, created_at)
+      fingerprint, intent, requested_by, made_by, status, expires_at, created_at)
     VALUES (${p.id}, ${p.action}, ${p.resourceId}, ${p.accountId}, ${p.concerns}, ${p.request}::json, ${p.before}::json,
-      ${p.payout}::json, ${p.sealed}, ${p.fingerprint}, ${p.intent}, ${p.by}, 'pending', now() + interval '${APPROVAL_HOURS} hours',
+      ${p.payout}::json, ${p.sealed}, ${p.fingerprint}, ${p.intent}, ${p.by}, ${p.madeBy}, 'pending', now() + interval '${APPROVAL_HOURS} hours',
       to_timestamp(${p.epochMs} / 1000))
     ON CONFLICT (fingerprint) WHERE status = 'pending' DO NOTHING RETURNING id`
 )
@@ -329,10 +347,10 @@ const mayStillRequest = `EXISTS (
 const decideStatement = (decision: ApprovalDecision) => {
   const { from, to } = approvalTransitions.find((transition) => transition.decision === decision)!
   return statement(
-    { id: value("uuid"), by: value("uuid"), reason: value("text") },
+    { id: value("uuid"), by: value("uuid"), madeBy: value("uuid"), reason: value("text") },
     (p) => `UPDATE approvals a SET status = '${to}', decided_by = ${p.by}, decided_at = now(), reason = ${p.reason}
     WHERE a.id = ${p.id} AND a.status = '${from}' AND a.expires_at > now()
-      AND (a.requested_by <> ${p.by}) IS NOT FALSE AND (a.concerns <> ${p.by}) IS NOT FALSE
+      AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[${p.by}, ${p.madeBy}]
       AND (${p.by} IS NULL OR EXISTS (
         SELECT FROM operators o WHERE o.id = ${p.by} AND o.active AND o.role IN (${approverRolesSql})
           AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))

@@ -31,7 +31,12 @@ import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 /** What an operator decides. */
 export type Decision =
   | { readonly action: "return"; readonly reason: string | null }
-  | ({ readonly action: "accept"; readonly reason: string | null } & AcceptFor)
+  | ({
+      readonly action: "accept"
+      readonly reason: string | null
+      /** What was approved: with other money it is refused. */
+      readonly unallocated?: number
+    } & AcceptFor)
   | { readonly action: "dismiss"; readonly reason: string }
 
 export class ExceptionResolution extends Context.Service<
@@ -87,7 +92,9 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept": {
-            if (accepting === undefined) return yield* refused
+            const { unallocated } = decision
+            const isOther = unallocated !== undefined && unallocated !== exception.unallocated
+            if (accepting === undefined || isOther) return yield* refused
             if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
             const acceptable = yield* acceptance.acceptable(exception, decision.amount)
             if (acceptable === undefined) return yield* refused

@@ -179,6 +179,7 @@ export const operatorTables = [
     fingerprint text NOT NULL, -- equal requests have the same one
     intent text, -- equal for payouts to create of the same account, recipient and amount
     requested_by uuid NOT NULL REFERENCES operators,
+    made_by uuid REFERENCES operators, -- another operator who made the credential of the request
     status text NOT NULL ${oneOf("status", ApprovalStatus.literals)},
     decided_by uuid REFERENCES operators,
     decided_at timestamptz,
@@ -187,7 +188,7 @@ export const operatorTables = [
     used_at timestamptz, -- when the action was done
     result_id uuid, -- what the action created
     created_at timestamptz NOT NULL,
-    CONSTRAINT approvals_by_another CHECK (decided_by <> requested_by),
+    CONSTRAINT approvals_by_another CHECK (decided_by <> requested_by AND decided_by <> made_by),
     CONSTRAINT approvals_not_by_the_concerned CHECK (decided_by <> concerns),
     CONSTRAINT approvals_decided CHECK ((decided_at IS NOT NULL) = (status IN ('approved', 'rejected'))),
     CONSTRAINT approvals_rejected_with_reason CHECK (status <> 'rejected' OR reason IS NOT NULL),
@@ -204,10 +205,10 @@ export const operatorTables = [
       IF OLD.used_at IS NOT NULL
         OR (OLD.status <> 'pending' AND (NEW.status, NEW.decided_by) IS DISTINCT FROM (OLD.status, OLD.decided_by))
         OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.before::text,
-            NEW.payout::text, NEW.sealed, NEW.fingerprint, NEW.intent, NEW.requested_by, NEW.created_at)
+            NEW.payout::text, NEW.sealed, NEW.fingerprint, NEW.intent, NEW.requested_by, NEW.made_by, NEW.created_at)
           IS DISTINCT FROM (OLD.id, OLD.action, OLD.resource_id, OLD.account_id, OLD.concerns, OLD.request::text,
             OLD.before::text, OLD.payout::text, OLD.sealed, OLD.fingerprint, OLD.intent, OLD.requested_by,
-            OLD.created_at)
+            OLD.made_by, OLD.created_at)
         OR NEW.expires_at > OLD.expires_at
       THEN RAISE EXCEPTION 'a decided approval stays as it is';
       END IF;

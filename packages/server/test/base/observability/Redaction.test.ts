@@ -12,6 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { once } from "node:events"
 import * as Http from "node:http"
 import { operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, receiver } from "../../support/Receiver.ts"
@@ -80,15 +81,15 @@ layer(Layer.empty, { excludeTestServices: true })("Logs, traces and metrics", (i
         assert.isAbove(statuses.filter((status) => status < 300).length, 25, statuses.join(" "))
 
         // What an internal error logs.
-        const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+        const owner = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
+        const sql = Context.get(owner, SqlClient)
         yield* sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'not this row: %', to_json(NEW); END $$`)
         const tables = yield* sql<{ name: string }>`SELECT relname::text AS name FROM pg_class
           WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`
         for (const { name } of tables) {
-          yield* sql.unsafe(
-            `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON ${name} FOR EACH ROW EXECUTE FUNCTION refuse()`
-          )
+          const refused = `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON ${name} FOR EACH ROW EXECUTE FUNCTION refuse()`
+          yield* Effect.provide(changeSchema(refused), owner)
         }
         assert.include(yield* tour, 500)
         yield* eventually(

@@ -2,12 +2,12 @@
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { create, settled } from "../../support/ChargeDeliveries.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
@@ -99,10 +99,10 @@ layer(Layer.empty, { excludeTestServices: true })("The log", (it) => {
       yield* create({ "x-api-key": `${made.body.key}x` }, charge)
       yield* create({ "x-api-key": made.body.key }, { ...charge, amount: "x" })
       // What an internal error logs.
-      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
-      yield* sql.unsafe("ALTER TABLE charges RENAME TO charges_away")
+      const owner = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
+      yield* Effect.provide(changeSchema("ALTER TABLE charges RENAME TO charges_away"), owner)
       assert.strictEqual((yield* create({ "x-api-key": made.body.key }, charge)).status, 500)
-      yield* sql.unsafe("ALTER TABLE charges_away RENAME TO charges")
+      yield* Effect.provide(changeSchema("ALTER TABLE charges_away RENAME TO charges"), owner)
       yield* eventually(
         Effect.sync(() => received.length),
         (count) => count >= 4

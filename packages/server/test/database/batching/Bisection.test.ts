@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, create, created, retrieve } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { assertLedgerHolds, availableOf, funded, payOut } from "../../support/Money.ts"
 import { createMigratedDatabase } from "../../support/Postgres.ts"
 import { eventually, loopback } from "../../support/Receiver.ts"
@@ -95,8 +96,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A row tha
       const sql = yield* SqlClient
       yield* sql`CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
           'BEGIN PERFORM pg_sleep(30); RETURN NEW; END'`
-      yield* sql`CREATE TRIGGER linger BEFORE INSERT ON charges FOR EACH ROW
-          WHEN (NEW.reference = 'poison') EXECUTE FUNCTION linger()`
+      yield* changeSchema(`CREATE TRIGGER linger BEFORE INSERT ON charges FOR EACH ROW
+          WHEN (NEW.reference = 'poison') EXECUTE FUNCTION linger()`)
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
       const references = Array.from({ length: 40 }, (_, index) => (index === 20 ? "poison" : `fine ${index}`))

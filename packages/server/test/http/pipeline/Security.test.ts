@@ -11,6 +11,7 @@ import crypto, { createHash, randomBytes } from "node:crypto"
 import { syncBuiltinESMExports } from "node:module"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { kindOf, operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { loopback, receiver } from "../../support/Receiver.ts"
 import { type Answer, type Fields, newKey, TestService } from "../../support/TestService.ts"
 import { acceptedBy, makeWorld } from "../../support/World.ts"
@@ -226,7 +227,7 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
           $$ BEGIN RAISE EXCEPTION 'internal row %', to_json(NEW); END $$`)
         // Keys are still looked up, or nothing else would be reached.
         const spared = ["api_keys", "applications", "accounts"]
-        for (const { name } of tables) if (!spared.includes(name)) yield* sql.unsafe(breaks(name))
+        for (const { name } of tables) if (!spared.includes(name)) yield* changeSchema(breaks(name))
         const failed: Array<string> = []
         for (const route of [...paymentsRoutes, ...operatorRoutes]) {
           const { options, path } = acceptedBy(route, world, url)
@@ -238,7 +239,7 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
           if (answer.status === 500) failed.push(`${route.method} ${route.template}`)
         }
         assert.isAbove(failed.length, 8, "few routes came to the failure")
-        for (const name of spared) yield* sql.unsafe(breaks(name))
+        for (const name of spared) yield* changeSchema(breaks(name))
         const locked = yield* call("GET", "/v1/account", { key: world.key })
         assertTellsNothing(locked, "the look-up of a key")
       }).pipe(Effect.scoped)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, create, created, listed, someCharge } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
 
 layer(TestService.layer({}), { excludeTestServices: true })("Overload", (it) => {
@@ -49,13 +50,12 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
   (it) => {
     it.effect("ERR-11, IDEM-9: may be repeated with the same idempotency key; no stack or SQL reaches a caller", () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
         const idempotencyKey = newKey()
-        yield* sql`ALTER TABLE charges RENAME TO charges_away`
+        yield* changeSchema(`ALTER TABLE charges RENAME TO charges_away`)
         const answer = yield* create(key, {}, idempotencyKey)
-        yield* sql`ALTER TABLE charges_away RENAME TO charges`
+        yield* changeSchema(`ALTER TABLE charges_away RENAME TO charges`)
         assertRefused(answer, "INTERNAL_ERROR")
         assert.notMatch(answer.text, /sql|relation|charges|select|insert|\bat /i)
         const again = yield* create(key, {}, idempotencyKey)

@@ -118,6 +118,31 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
     })
   )
 
+  it.effect("OPR-112: a payout that requires an approval needs one whoever asks, also while four eyes is off", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { one, other } = yield* makeApprovers
+      const { accountId, key } = yield* payoutAboveLimit()
+      yield* operated("PATCH", "/installation", { four_eyes: "off" })
+      const path = `/operator/v1/accounts/${accountId}/payouts`
+      const body = { ...somePayout, amount: 1500, require_approval: true }
+      assertRefused(yield* operate("POST", path, { body }), "FORBIDDEN")
+      const idempotencyKey = newKey()
+      const ask = one.call<Approval>("POST", path, { body, idempotencyKey })
+      const available = yield* availableOf(key)
+      const [asked, repeated] = [yield* ask, yield* ask]
+      assert.deepStrictEqual([asked.status, repeated.status], [202, 202])
+      assert.strictEqual(repeated.body.id, asked.body.id)
+      assert.notProperty(asked.body.request, "require_approval")
+      assertRefused(yield* approve(one.call, asked.body.id), "FORBIDDEN")
+      assert.strictEqual(yield* availableOf(key), available)
+      const approved = yield* approve(other.call, asked.body.id)
+      yield* payoutReaching(key, approved.body.result_id!, "completed")
+      assert.strictEqual(yield* availableOf(key), available - 1500)
+      yield* operated("PATCH", "/installation", { four_eyes: "auto" })
+    })
+  )
+
   it.effect("OPR-113: an approved payout is created and sent once, with its balance before and after", () =>
     Effect.gen(function* () {
       const { one, other } = yield* makeApprovers

@@ -4,6 +4,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { operated } from "../../support/Money.ts"
 import { TestService } from "../../support/TestService.ts"
 
@@ -13,12 +14,9 @@ const withRefusedWrites = <A, E, R>(table: string, when: string, use: Effect.Eff
     const sql = yield* SqlClient
     yield* sql`CREATE OR REPLACE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN RAISE EXCEPTION 'refused by the test'; END $$`
-    // It locks all partitions, and background work may have locked some of them in another order.
-    const change = (text: string) =>
-      Effect.retry(sql.unsafe(text), { times: 10, while: ({ reason }) => reason._tag === "DeadlockError" })
-    yield* change(`CREATE TRIGGER refuse_write BEFORE INSERT OR UPDATE ON ${table}
+    yield* changeSchema(`CREATE TRIGGER refuse_write BEFORE INSERT OR UPDATE ON ${table}
       FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION refuse_write()`)
-    return yield* Effect.ensuring(use, Effect.orDie(change(`DROP TRIGGER refuse_write ON ${table}`)))
+    return yield* Effect.ensuring(use, Effect.orDie(changeSchema(`DROP TRIGGER refuse_write ON ${table}`)))
   })
 
 const decisionsOf = (id: string) =>

@@ -65,84 +65,87 @@ const atOneMoment = ["payout.release", "payout.create", "operator.update"] as co
 
 const settings = { simulatorSettleMs: 0 }
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("Decisions at the same moment", (it) => {
-  describe("OPR-113, OPR-118: of two approvals one is made, with one effect and one entry", () => {
-    it.effect.each(atOneMoment)("%s", (action) =>
-      Effect.gen(function* () {
-        const { one, other } = yield* makeApprovers
-        const third = yield* makeOperator("operator")
-        const { approval, done } = yield* requested(action, one.call)
-        const { id } = approval
-        onlyDone(yield* atOnce(id, [approve(other.call, id), approve(third.call, id)]))
-        assert.strictEqual(yield* done, 1)
-        assert.deepStrictEqual(yield* decisionsOf(id), ["approvals.approve"])
-      })
-    )
-  })
-
-  describe("OPR-113: of an approval and a rejection one is made", () => {
-    it.effect.each(atOneMoment)("%s", (action) =>
-      Effect.gen(function* () {
-        const { one, other } = yield* makeApprovers
-        const third = yield* makeOperator("operator")
-        for (const isRejectionFirst of [false, true]) {
+layer(TestService.layer({ settings: { ...settings, databaseConnections: 8 } }), { excludeTestServices: true })(
+  "Decisions at the same moment",
+  (it) => {
+    describe("OPR-113, OPR-118: of two approvals one is made, with one effect and one entry", () => {
+      it.effect.each(atOneMoment)("%s", (action) =>
+        Effect.gen(function* () {
+          const { one, other } = yield* makeApprovers
+          const third = yield* makeOperator("operator")
           const { approval, done } = yield* requested(action, one.call)
           const { id } = approval
-          const calls = [approve(other.call, id), reject(third.call, id)]
-          const { body } = onlyDone(yield* atOnce(id, isRejectionFirst ? calls.toReversed() : calls))
-          const isApproved = body.status === "approved"
-          assert.strictEqual(yield* done, isApproved ? 1 : 0)
-          assert.deepStrictEqual(yield* decisionsOf(id), [isApproved ? "approvals.approve" : "approvals.reject"])
-          assert.strictEqual(yield* statusOf(id), body.status)
+          onlyDone(yield* atOnce(id, [approve(other.call, id), approve(third.call, id)]))
+          assert.strictEqual(yield* done, 1)
+          assert.deepStrictEqual(yield* decisionsOf(id), ["approvals.approve"])
+        })
+      )
+    })
+
+    describe("OPR-113: of an approval and a rejection one is made", () => {
+      it.effect.each(atOneMoment)("%s", (action) =>
+        Effect.gen(function* () {
+          const { one, other } = yield* makeApprovers
+          const third = yield* makeOperator("operator")
+          for (const isRejectionFirst of [false, true]) {
+            const { approval, done } = yield* requested(action, one.call)
+            const { id } = approval
+            const calls = [approve(other.call, id), reject(third.call, id)]
+            const { body } = onlyDone(yield* atOnce(id, isRejectionFirst ? calls.toReversed() : calls))
+            const isApproved = body.status === "approved"
+            assert.strictEqual(yield* done, isApproved ? 1 : 0)
+            assert.deepStrictEqual(yield* decisionsOf(id), [isApproved ? "approvals.approve" : "approvals.reject"])
+            assert.strictEqual(yield* statusOf(id), body.status)
+          }
+        })
+      )
+    })
+
+    it.effect("OPR-117: an approval that waits while the request expires does nothing", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { one, other } = yield* makeApprovers
+        for (const action of atOneMoment) {
+          const { approval, done } = yield* requested(action, one.call)
+          const { id } = approval
+          const expired = sql`UPDATE approvals SET expires_at = created_at WHERE id = ${id}::uuid`
+          const [answer] = yield* atOnce(id, [approve(other.call, id)], { before: Effect.orDie(expired) })
+          assertRefused(answer!, "INVALID_STATE")
+          assert.strictEqual(yield* done, 0)
+          assert.deepStrictEqual(yield* decisionsOf(id), [])
+          assert.strictEqual(yield* statusOf(id), "expired")
         }
       })
     )
-  })
 
-  it.effect("OPR-117: an approval that waits while the request expires does nothing", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const { one, other } = yield* makeApprovers
-      for (const action of atOneMoment) {
-        const { approval, done } = yield* requested(action, one.call)
-        const { id } = approval
-        const expired = sql`UPDATE approvals SET expires_at = created_at WHERE id = ${id}::uuid`
-        const [answer] = yield* atOnce(id, [approve(other.call, id)], { before: Effect.orDie(expired) })
-        assertRefused(answer!, "INVALID_STATE")
-        assert.strictEqual(yield* done, 0)
-        assert.deepStrictEqual(yield* decisionsOf(id), [])
-        assert.strictEqual(yield* statusOf(id), "expired")
-      }
-    })
-  )
-
-  it.effect("OPR-113: a payout that is approved fifty times at once is paid once", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const { one, other } = yield* makeApprovers
-      const third = yield* makeOperator("operator")
-      const { accountId, key } = yield* payoutAboveLimit()
-      const available = yield* availableOf(key)
-      const asked = yield* one.call<{ id: string }>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
-        body: { ...somePayout, amount: 20_000 }
-      })
-      const { id } = asked.body
-      const calls = Array.from({ length: 50 }, (_, n) => approve((n % 2 === 0 ? other : third).call, id))
-      const { body } = onlyDone(yield* atOnce(id, calls, { waiting: 4 }))
-      yield* payoutReaching(key, body.result_id!, "completed")
-      assert.strictEqual(yield* availableOf(key), available - 20_000)
-      const paid = yield* sql<{ id: string }>`
+    it.effect("OPR-113: a payout that is approved fifty times at once is paid once", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { one, other } = yield* makeApprovers
+        const third = yield* makeOperator("operator")
+        const { accountId, key } = yield* payoutAboveLimit()
+        const available = yield* availableOf(key)
+        const asked = yield* one.call<{ id: string }>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
+          body: { ...somePayout, amount: 20_000 }
+        })
+        const { id } = asked.body
+        const calls = Array.from({ length: 50 }, (_, n) => approve((n % 2 === 0 ? other : third).call, id))
+        const { body } = onlyDone(yield* atOnce(id, calls, { waiting: 4 }))
+        yield* payoutReaching(key, body.result_id!, "completed")
+        assert.strictEqual(yield* availableOf(key), available - 20_000)
+        const paid = yield* sql<{ id: string }>`
         SELECT id FROM payouts WHERE account_id = ${accountId}::uuid AND amount = 20000`
-      assert.deepStrictEqual(
-        paid.map((row) => row.id),
-        [body.result_id]
-      )
-      assert.deepStrictEqual(yield* entriesOf(body.result_id!), [
-        "payout.created available>payouts_in_transit 20000",
-        "payout.completed payouts_in_transit>acquirer 20000"
-      ])
-      assert.deepStrictEqual(yield* decisionsOf(id), ["approvals.approve"])
-      yield* assertLedgerHolds
-    })
-  )
-})
+        assert.deepStrictEqual(
+          paid.map((row) => row.id),
+          [body.result_id]
+        )
+        assert.deepStrictEqual(yield* entriesOf(body.result_id!), [
+          "payout.created available>payouts_in_transit 20000",
+          "payout.completed payouts_in_transit>acquirer 20000"
+        ])
+        assert.deepStrictEqual(yield* decisionsOf(id), ["approvals.approve"])
+        yield* assertLedgerHolds
+      })
+    )
+  }
+)

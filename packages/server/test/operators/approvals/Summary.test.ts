@@ -6,8 +6,8 @@ import { maskPhone } from "@pix-payments/domain/PersonalData"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
-import { assertRefused } from "../../support/ChargeRequests.ts"
-import { availableOf, funded, operated, somePayout } from "../../support/Money.ts"
+import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { availableOf, funded, operated, paidCharge, somePayout } from "../../support/Money.ts"
 import { makeOperator } from "../../support/Operators.ts"
 import { type Fields, newKey, TestService } from "../../support/TestService.ts"
 
@@ -76,7 +76,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         balance_before: available,
         balance_after: available - 20_100,
         duplicates: [],
-        changes: [{ field: "description", before: null, after: "rentana Bob" }]
+        changes: [{ field: "description", after: "rentana Bob" }]
       })
       // A request for the same payout warns of it, and of both.
       const second = yield* ask
@@ -140,6 +140,99 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         before: maskPhone(phone),
         after: "+*********7777"
       })
+    })
+  )
+
+  it.effect("OPR-240: what is created says also what does not limit it, and a token whose rights it has", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const ask = (path: string, body: Fields) =>
+        Effect.map(one.call<Approval>("POST", `/operator/v1${path}`, { body }), (answer) => {
+          assert.strictEqual(answer.status, 202, answer.text)
+          return answer.body.summary.changes
+        })
+      const email = `${newKey()}@example.com`
+      assert.deepStrictEqual<unknown>(yield* ask("/operators", { name: "Ana", email, role: "operator" }), [
+        { field: "name", after: "Ana" },
+        { field: "email", after: email },
+        { field: "role", after: "operator" },
+        { field: "account_ids", after: null }
+      ])
+      const { makeCaller } = yield* TestService
+      const { accountId, applicationId } = yield* makeCaller()
+      const scopes = ["payout:write"]
+      assert.deepStrictEqual<unknown>(yield* ask(`/applications/${applicationId}/keys`, { name: "shop", scopes }), [
+        { field: "name", after: "shop" },
+        { field: "scopes", after: scopes },
+        { field: "expires_at", after: null }
+      ])
+      const { name } = yield* operated<{ name: string }>("GET", `/accounts/${accountId}`)
+      const owner = yield* makeOperator("operator", [accountId])
+      assert.deepStrictEqual<unknown>(yield* ask(`/operators/${owner.id}/tokens`, { name: "laptop" }), [
+        { field: "name", after: "laptop" },
+        { field: "expires_at", after: null },
+        { field: "role", after: "operator" },
+        { field: "account_ids", after: [{ id: accountId, name }] },
+        { field: "active", after: true }
+      ])
+    })
+  )
+
+  it.effect("OPR-240: money for another charge or account has what the payment names, before and after", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const { accountId, key } = yield* funded(1000)
+      const stranger = yield* funded(1000)
+      const nameOf = (id: string) =>
+        Effect.map(operated<{ name: string }>("GET", `/accounts/${id}`), ({ name }) => ({ id, name }))
+      const names = [yield* nameOf(accountId), yield* nameOf(stranger.accountId)]
+      const paid = yield* paidCharge(key, 700)
+      yield* operated("POST", `/simulator/charges/${paid.id}/pay`, {}, 202)
+      const { data } = yield* operated<{ data: ReadonlyArray<{ id: string; charge_id: string }> }>("GET", "/exceptions")
+      const { id } = data.find(({ charge_id }) => charge_id === paid.id)!
+      const ask = (to: Fields) =>
+        Effect.map(
+          one.call<Approval>("POST", `/operator/v1/exceptions/${id}/resolve`, { body: { action: "accept", ...to } }),
+          ({ body }) => body.summary
+        )
+      const account = { field: "account_id", before: names[0], after: names[1] }
+      const toAccount = yield* ask({ account_id: stranger.accountId, reason: "they agreed" })
+      assert.deepStrictEqual<unknown>(toAccount.account, names[1])
+      assert.deepStrictEqual<unknown>(toAccount.changes, [account, { field: "reason", after: "they agreed" }])
+      const { id: chargeId } = yield* created(stranger.key)
+      assert.deepStrictEqual<unknown>((yield* ask({ charge_id: chargeId })).changes, [
+        { field: "charge_id", before: paid.id, after: chargeId },
+        account
+      ])
+    })
+  )
+
+  describe("OPR-240, OPR-215: a settlement shows what it does, and nothing else of its body", () => {
+    it.effect.each(["payout.settle", "refund.settle", "exception.settle"] as const)("%s", (action) =>
+      Effect.gen(function* () {
+        const { one } = yield* makeApprovers
+        const { approval, body, method, path } = yield* requested(action, one.call)
+        const more = { ...body, amount: 1, status: "completed", "balance after": "R$ 1,00", notes: "x".repeat(50_000) }
+        const again = yield* one.call<Approval>(method, `/operator/v1${path}`, { body: more })
+        assert.deepStrictEqual(again.body, approval)
+      })
+    )
+  })
+
+  it.effect("OPR-114, OPR-240: a payout is not created with another fee than was shown", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* makeApprovers
+      const { accountId, key } = yield* funded(100_000)
+      const available = yield* availableOf(key)
+      const { body } = yield* one.call<Approval>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
+        body: { ...somePayout, amount: 20_000 }
+      })
+      assert.strictEqual(body.summary.fee, 0)
+      yield* operated("PATCH", `/accounts/${accountId}`, { payout_fee: { fixed: 50_000, basis_points: 0 } })
+      assertRefused(yield* approve(other.call, body.id), "INVALID_STATE")
+      const { reason, status } = yield* operated<Approval>("GET", `/approvals/${body.id}`)
+      assert.deepStrictEqual([status, reason], ["expired", "It was changed since: payout_fee."])
+      assert.strictEqual(yield* availableOf(key), available)
     })
   )
 

@@ -1,18 +1,20 @@
 /** Tokens that operators make for others, and what approvals of them are worth. */
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
+import type { OperatorRole } from "@pix-payments/domain/Operator"
 import * as Effect from "effect/Effect"
-import { approve, requested } from "../../support/Approvals.ts"
+import { SqlClient } from "effect/sql/SqlClient"
+import { approve, reject, requested } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { makeOperator, sameOrigin, signIn, withToken } from "../../support/Operators.ts"
 import { type Call, newKey, TestService } from "../../support/TestService.ts"
 
-/** An admin, and a token of another operator that the admin asked for and a third approved. */
-const withMadeToken = Effect.gen(function* () {
+/** An admin, and a token of another operator that the admin asks for. */
+const askedToken = Effect.fnUntraced(function* (role: OperatorRole = "operator") {
   const { operate } = yield* TestService
   const maker = yield* makeOperator("admin")
   const third = yield* makeOperator("admin")
-  const owner = yield* makeOperator("operator")
+  const owner = yield* makeOperator(role)
   const body = { name: newKey() }
   const ask = maker.call<Approval & { token: string }>("POST", `/operator/v1/operators/${owner.id}/tokens`, { body })
   const { body: asked, status } = yield* ask
@@ -20,10 +22,18 @@ const withMadeToken = Effect.gen(function* () {
   return { maker, third, owner, asked, ask, operate }
 })
 
+/** The same, with calls of the token that a third approved. */
+const madeToken = Effect.fnUntraced(function* (role: OperatorRole = "operator") {
+  const { ask, asked, maker, operate, owner, third } = yield* askedToken(role)
+  yield* approve(third.call, asked.id)
+  const { token } = (yield* ask).body
+  return { maker, third, owner, token, made: withToken(operate, token), operate }
+})
+
 layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (it) => {
   it.effect("OPR-115: a token that was approved for a viewer is not created once the viewer is more", () =>
     Effect.gen(function* () {
-      const { ask, asked, operate, owner, third } = yield* withMadeToken
+      const { ask, asked, operate, owner, third } = yield* askedToken()
       assert.strictEqual((yield* approve(third.call, asked.id)).status, 200)
       const path = `/operator/v1/operators/${owner.id}`
       yield* operate("PATCH", path, { body: { role: "admin" } })
@@ -37,7 +47,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (
 
   it.effect("OPR-114: an approval of a token whose owner has changed since is refused, and the request expires", () =>
     Effect.gen(function* () {
-      const { asked, operate, owner, third } = yield* withMadeToken
+      const { asked, operate, owner, third } = yield* askedToken()
       assert.deepStrictEqual(asked.before, { role: "operator", account_ids: null, active: true })
       yield* operate("PATCH", `/operator/v1/operators/${owner.id}`, { body: { role: "viewer" } })
       assertRefused(yield* approve(third.call, asked.id), "INVALID_STATE")
@@ -48,10 +58,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (
 
   it.effect("OPR-203: a token for another, and what is made with it, never decides a request of its maker", () =>
     Effect.gen(function* () {
-      const { ask, asked, maker, operate, owner, third } = yield* withMadeToken
-      yield* approve(third.call, asked.id)
-      const { token } = (yield* ask).body
-      const made = withToken(operate, token)
+      const { made, maker, operate, owner, third, token } = yield* madeToken()
       const own = yield* made<{ token: string }>("POST", `/operator/v1/operators/${owner.id}/tokens`, {
         body: { name: "own" }
       })
@@ -69,6 +76,58 @@ layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (
       assert.strictEqual((yield* approve(owner.call, approval.id)).status, 200)
       const others = yield* requested("payout.create", third.call)
       assert.strictEqual((yield* approve(made, others.approval.id)).status, 200)
+    })
+  )
+
+  it.effect(
+    "OPR-203: what is asked with a token for another is not decided by its maker, whichever token it uses",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { made, maker, operate, owner, third } = yield* madeToken()
+        const { approval, done } = yield* requested("payout.create", made)
+        // A token of the maker for somebody else.
+        const body = { name: newKey() }
+        const askOther = maker.call<Approval & { token: string }>("POST", `/operator/v1/operators/${third.id}/tokens`, {
+          body
+        })
+        yield* approve(owner.call, (yield* askOther).body.id)
+        const other = withToken(operate, (yield* askOther).body.token)
+        for (const call of [maker.call, made, other, owner.call, (yield* signIn(maker.token)).call]) {
+          assertRefused(yield* approve(call, approval.id), "FORBIDDEN")
+          assertRefused(yield* reject(call, approval.id), "FORBIDDEN")
+        }
+        const decided = yield* Effect.exit(sql`UPDATE approvals SET status = 'approved', decided_at = now(),
+        decided_by = ${maker.id}::uuid WHERE id = ${approval.id}::uuid`)
+        assert.strictEqual(decided._tag, "Failure")
+        assert.strictEqual(yield* done, 0)
+        assert.strictEqual((yield* approve(third.call, approval.id)).status, 200)
+        assert.strictEqual(yield* done, 1)
+      })
+  )
+
+  it.effect("OPR-116, OPR-203: a token for another does not decide a request about its maker", () =>
+    Effect.gen(function* () {
+      const { made, maker, owner, third } = yield* madeToken()
+      const path = `/operator/v1/operators/${maker.id}`
+      const { body } = yield* third.call<Approval>("PATCH", path, { body: { role: "operator" } })
+      assertRefused(yield* approve(made, body.id), "FORBIDDEN")
+      assert.strictEqual((yield* approve(owner.call, body.id)).status, 200)
+    })
+  )
+
+  it.effect("OPR-115, OPR-203: the maker of a token does not get the secret that its owner asked for", () =>
+    Effect.gen(function* () {
+      const { made, maker, owner } = yield* madeToken("admin")
+      const { approval, ask, done } = yield* requested("key.create", owner.call)
+      assert.strictEqual((yield* approve(maker.call, approval.id)).status, 200)
+      const taken = yield* ask(made)
+      assert.strictEqual(taken.status, 202)
+      assert.notStrictEqual(taken.body.id, approval.id)
+      assertRefused(yield* approve(maker.call, taken.body.id), "FORBIDDEN")
+      assert.strictEqual(yield* done, 0)
+      assert.strictEqual((yield* ask(owner.call)).status, 201)
+      assert.strictEqual(yield* done, 1)
     })
   )
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import {
   assertLedgerHolds,
   funded,
@@ -114,7 +115,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
           IF NEW.id = '${poisoned}' AND NEW.status = 'completed' THEN RAISE EXCEPTION 'poisoned'; END IF;
           RETURN NEW;
         END $$`)
-      yield* sql`CREATE TRIGGER poison BEFORE UPDATE ON payouts FOR EACH ROW EXECUTE FUNCTION poison()`
+      yield* changeSchema(`CREATE TRIGGER poison BEFORE UPDATE ON payouts FOR EACH ROW EXECUTE FUNCTION poison()`)
       // Approved by SQL, so that one round finds them all.
       yield* sql`UPDATE payouts SET status = 'processing', sequence = 2, due_at = now()
         WHERE id IN ${sql.in([poisoned, ...others])}`
@@ -124,7 +125,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
         assert.isAtLeast(row!.attempts, 1, "its first answer was waited for")
       }
       assert.strictEqual((yield* retrievePayout(key, poisoned)).body.status, "processing")
-      yield* sql`DROP TRIGGER poison ON payouts`
+      yield* changeSchema(`DROP TRIGGER poison ON payouts`)
       yield* sql`UPDATE payouts SET due_at = now() WHERE id = ${poisoned}::uuid`
       yield* payoutReaching(key, poisoned, "completed")
     })

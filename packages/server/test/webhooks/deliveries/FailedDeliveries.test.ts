@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { operated } from "../../support/Money.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -59,7 +60,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
           due_at, created_at)
         SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${`${hooks.url}${path}`}, ${hooks.url},
           text_digest(${hooks.url}), 'scheduled', now(), created_at FROM made RETURNING id`
-      const mend = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
+      const { mend } = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
       const bad = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* due("/good", 10)
@@ -102,14 +103,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
           due_at, created_at)
         SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${`${hooks.url}${path}`}, ${hooks.url},
           text_digest(${hooks.url} || ${path}), 'scheduled', now(), created_at FROM made`
-      const mend = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
+      const { mend } = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
       yield* sql`CREATE TABLE ended (nth serial, account_id uuid, status text)`
       yield* sql`GRANT ALL ON TABLE ended TO PUBLIC`
       yield* sql`GRANT ALL ON SEQUENCE ended_nth_seq TO PUBLIC`
       yield* sql`CREATE FUNCTION ended() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO ended (account_id, status) VALUES (NEW.account_id, NEW.status); RETURN NULL; END $$`
-      yield* sql`CREATE TRIGGER ended AFTER UPDATE ON deliveries FOR EACH ROW
-        WHEN (NEW.status IN ('failed', 'delivered')) EXECUTE FUNCTION ended()`
+      yield* changeSchema(`CREATE TRIGGER ended AFTER UPDATE ON deliveries FOR EACH ROW
+        WHEN (NEW.status IN ('failed', 'delivered')) EXECUTE FUNCTION ended()`)
       yield* sql.withTransaction(Effect.andThen(due(hostile.accountId, "/bad", 40), due(accountId, "/good", 5)))
       yield* eventually(sql`SELECT nth FROM ended`, ({ length }) => length === 45)
       const [sent] = yield* sql<{ count: number }>`
@@ -117,7 +118,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
           SELECT min(nth) FROM ended WHERE status = 'delivered')`
       assert.isBelow(sent?.count ?? 40, 40)
       yield* mend
-      yield* sql`DROP TRIGGER ended ON deliveries`
+      yield* changeSchema(`DROP TRIGGER ended ON deliveries`)
     })
   )
 
@@ -126,7 +127,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
       const hooks = yield* receiver()
-      const mend = yield* poisoned("INSERT OR UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivered'`)
+      const { mend } = yield* poisoned("INSERT OR UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivered'`)
       const good = yield* Effect.forEach(Array.from({ length: 5 }), () =>
         created(key, { webhook_url: `${hooks.url}/good` })
       )

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 import { changed, registered } from "../../support/Webhooks.ts"
@@ -27,8 +28,8 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was paused and
       yield* sql`GRANT ALL ON SEQUENCE resumed_nth_seq TO PUBLIC`
       yield* sql`CREATE FUNCTION resumed() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO resumed (endpoint_id) VALUES (NEW.endpoint_id); RETURN NULL; END $$`
-      yield* sql`CREATE TRIGGER resumed AFTER UPDATE ON deliveries FOR EACH ROW
-        WHEN (OLD.paused_due_at IS NOT NULL AND NEW.paused_due_at IS NULL) EXECUTE FUNCTION resumed()`
+      yield* changeSchema(`CREATE TRIGGER resumed AFTER UPDATE ON deliveries FOR EACH ROW
+        WHEN (OLD.paused_due_at IS NOT NULL AND NEW.paused_due_at IS NULL) EXECUTE FUNCTION resumed()`)
       // In the order of owners its endpoint is the first.
       const large = yield* parkedFor(9000)
       const small = yield* parkedFor(10)

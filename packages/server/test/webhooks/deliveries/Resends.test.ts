@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { newestEntries } from "../../support/Operators.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -159,10 +160,10 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       yield* stopped(id)
       yield* sql`CREATE FUNCTION remove_last() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN DELETE FROM deliveries WHERE id = (SELECT id FROM resent ORDER BY id LIMIT 1); RETURN NULL; END $$`
-      yield* sql`CREATE TRIGGER remove_last AFTER UPDATE ON deliveries REFERENCING NEW TABLE AS resent
-        FOR EACH STATEMENT EXECUTE FUNCTION remove_last()`
+      yield* changeSchema(`CREATE TRIGGER remove_last AFTER UPDATE ON deliveries REFERENCING NEW TABLE AS resent
+        FOR EACH STATEMENT EXECUTE FUNCTION remove_last()`)
       const { body } = yield* resendFailed({ endpoint_id: id })
-      yield* sql`DROP TRIGGER remove_last ON deliveries`
+      yield* changeSchema(`DROP TRIGGER remove_last ON deliveries`)
       assert.deepInclude(body, { count: 250, has_more: false })
     })
   )

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "../../support/ChargeRequests.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { paidCharge } from "../../support/Money.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -19,7 +20,9 @@ const statementsCounted = Effect.gen(function* () {
   yield* sql`GRANT ALL ON SEQUENCE fan_outs TO PUBLIC`
   yield* sql`CREATE OR REPLACE FUNCTION fan_outs() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM nextval('fan_outs'); RETURN NULL; END $$`
-  yield* sql`CREATE OR REPLACE TRIGGER fan_outs BEFORE INSERT ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION fan_outs()`
+  yield* changeSchema(
+    `CREATE OR REPLACE TRIGGER fan_outs BEFORE INSERT ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION fan_outs()`
+  )
   return { count: Effect.map(sql<{ n: number }>`SELECT last_value::integer AS n FROM fan_outs`, ([row]) => row!.n) }
 })
 
@@ -29,9 +32,9 @@ const poisoned = (condition: string) =>
     const sql = yield* SqlClient
     yield* sql.unsafe(`CREATE OR REPLACE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
-    yield* sql.unsafe(`CREATE OR REPLACE TRIGGER poison BEFORE INSERT ON deliveries FOR EACH ROW
+    yield* changeSchema(`CREATE OR REPLACE TRIGGER poison BEFORE INSERT ON deliveries FOR EACH ROW
       WHEN (${condition}) EXECUTE FUNCTION poison()`)
-    return { mend: Effect.andThen(sql`DROP TRIGGER poison ON deliveries`, sql`DROP FUNCTION poison()`) }
+    return { mend: Effect.andThen(changeSchema(`DROP TRIGGER poison ON deliveries`), sql`DROP FUNCTION poison()`) }
   })
 
 const failedEndpoints = (accountId: string) =>

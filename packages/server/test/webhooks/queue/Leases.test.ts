@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { attemptNow, inserted, leaseOf, NOWHERE, queue, storedDelivery } from "../../support/Leases.ts"
+import { changeSchema } from "../../support/LiveSchema.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 import { registered } from "../../support/Webhooks.ts"
@@ -65,8 +66,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
       const [leased] = yield* inserted({ ...elsewhere, accountId })
       yield* sql`CREATE FUNCTION unrecordable() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'poisoned'; END $$`
-      yield* sql`CREATE TRIGGER unrecordable BEFORE INSERT ON delivery_attempts FOR EACH ROW
-        EXECUTE FUNCTION unrecordable()`
+      yield* changeSchema(`CREATE TRIGGER unrecordable BEFORE INSERT ON delivery_attempts FOR EACH ROW
+        EXECUTE FUNCTION unrecordable()`)
       const attempt = yield* attemptNow()
       const recorded = (attemptsMade: number) =>
         record({
@@ -78,7 +79,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
       assert.deepStrictEqual(yield* storedDelivery(leased!.id), [leased!])
       yield* recorded(1)
       assert.deepInclude((yield* storedDelivery(leased!.id))[0], { status: "failed", due_at: null })
-      yield* sql`DROP TRIGGER unrecordable ON delivery_attempts`
+      yield* changeSchema(`DROP TRIGGER unrecordable ON delivery_attempts`)
     })
   )
 })

@@ -142,8 +142,8 @@ export const operatorTokenHandlers = Effect.gen(function* () {
   }
 
   /** Fails where what was approved for the token was another owner's rights. */
-  const stillApproved = Effect.fnUntraced(function* ({ id: by }: CallingOperator, asked: ApprovalRequest) {
-    const approved = by === null ? undefined : yield* approvals.findApproved(by, asked)
+  const stillApproved = Effect.fnUntraced(function* ({ id, madeBy = null }: CallingOperator, asked: ApprovalRequest) {
+    const approved = id === null ? undefined : yield* approvals.findApproved({ id, madeBy }, asked)
     if (approved === undefined) return
     const { before } = yield* approvals.get(approved)
     const changed = changedFields(before, asked.before ?? {})

@@ -80,11 +80,12 @@ export const approvalActionHandlers = Effect.gen(function* () {
     caller: Operator,
     reason: string | null
   ) {
-    const { concerns, requested_by } = yield* store.get(id)
-    const isOwn = caller.id !== null && (caller.id === requested_by || caller.id === concerns)
-    // A token that the requester made decides as the requester (OPR-203).
-    if (isOwn || caller.madeBy === requested_by) return yield* new Forbidden({})
-    const row = yield* store.decide(id, decision, caller.id, reason)
+    const { concerns, made_by, requested_by } = yield* store.get(id)
+    const { id: by, madeBy = null } = caller
+    // Who made a credential is behind what is done with it (OPR-203).
+    const isOwn = [by, madeBy].some((each) => each !== null && [requested_by, made_by, concerns].includes(each))
+    if (isOwn) return yield* new Forbidden({})
+    const row = yield* store.decide(id, decision, { id: by, madeBy }, reason)
     if (row === undefined) return yield* Effect.flatMap(refusalOf(id, decision), Effect.fail)
     const after = { status: row.status, action: row.action, resource_id: row.resource_id, reason }
     yield* audit.record(`approvals.${decision}`, id, { before: { status: "pending" }, after })

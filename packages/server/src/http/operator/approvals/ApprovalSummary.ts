@@ -32,8 +32,8 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
     account: accountId === null ? null : { id: accountId, name: name(accountId) ?? "" },
     destination: payout === null ? null : (legibleIn(destination) as ApprovalSummary["destination"]),
     unverified_name: typeof unverified === "string" ? legible(unverified).trim() || null : null,
-    // CHECKs of the columns enforce the brand of the amounts.
-    amount: amount as Cents | null,
+    amount,
+    // A CHECK of its column enforces the brand.
     fee: (payout?.fee ?? null) as Cents | null,
     ...balances(row, amount),
     duplicates: [
@@ -110,18 +110,30 @@ const ofPayout: ReadonlySet<string> = new Set([
   "account_type"
 ])
 
-const changesOf = ({ action, before, names, payout, request }: ApprovalRow): ApprovalSummary["changes"] => {
-  const asked = action === "payout.release" ? { description: payout?.description ?? null } : request
-  const { limits, ...others } = asked
+/** Fields that mean the most where they are absent: a limit, or an end. */
+const tellingWhenNull: ReadonlySet<string> = new Set(["account_ids", "expires_at"])
+
+const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
+  const { before, names, payout } = row
   // Each limit is a field of its own.
-  const all = { ...others, ...Object(limits) } as Fields
-  const previous = { ...before, ...Object(before?.["limits"]) } as Fields
-  return Object.entries(all).flatMap(([field, value]) => {
-    const was = previous[field] ?? null
-    const isKnown = payout !== null && (ofPayout.has(field) || value === null)
-    if (isKnown || isDeepStrictEqual(was, value)) return []
-    return [{ field: legible(field), before: named(legibleIn(was), names), after: named(legibleIn(value), names) }]
+  const { limits, ...others } = askedIn(row)
+  const previous: Fields = row.action === "operator_token.create" ? {} : { ...before, ...Object(before?.["limits"]) }
+  return Object.entries<unknown>({ ...others, ...Object(limits) }).flatMap(([field, value]) => {
+    const after = { field: legible(field), after: named(legibleIn(value), names) }
+    if (payout !== null && ofPayout.has(field)) return []
+    if (!(field in previous)) return value === null && !tellingWhenNull.has(field) ? [] : [after]
+    const was = previous[field]
+    return isDeepStrictEqual(was, value) ? [] : [{ ...after, before: named(legibleIn(was), names) }]
   })
+}
+
+/** What is asked, with what only its effect or its context says. */
+const askedIn = ({ account_id: accountId, action, before, payout, request }: ApprovalRow): Fields => {
+  if (action === "payout.release") return { description: payout?.description ?? null }
+  // A charge is of an account.
+  if (action === "exception.accept") return { ...request, account_id: accountId }
+  // What the token may do is what its owner may.
+  return action === "operator_token.create" ? { ...request, ...before } : request
 }
 
 /** Ids with their names. */

@@ -112,6 +112,8 @@ export const approvedActions = Effect.gen(function* () {
     const { idempotency_key: key, ...request } = row.request
     const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
     const { payout } = yield* newPayouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
+    // The fee that was shown is the one that is taken.
+    if (payout.fee !== row.payout?.fee) return yield* new Outdated({ reason: "It was changed since: payout_fee." })
     yield* audit.record("payoutActions.create", payout.id, { after: row.request })
     return payout
   })
@@ -140,7 +142,8 @@ export const approvedActions = Effect.gen(function* () {
   })
 
   const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* unchanged(row, { ...(yield* exceptions.find(id)) })
+    const found = yield* exceptions.find(id)
+    yield* unchanged(row, { ...found, charge_id: found.chargeId, account_id: found.accountId })
     const { account_id, amount, charge_id, reason } = row.request
     const textOf = (value: unknown) => (typeof value === "string" ? value : null)
     const decision = {
@@ -148,7 +151,8 @@ export const approvedActions = Effect.gen(function* () {
       amount: typeof amount === "number" ? amount : null,
       chargeId: textOf(charge_id),
       accountId: textOf(account_id),
-      reason: textOf(reason)
+      reason: textOf(reason),
+      unallocated: found.unallocated
     } as const
     const { name } = yield* CurrentOperator
     return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))

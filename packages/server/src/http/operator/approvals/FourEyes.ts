@@ -14,7 +14,7 @@ import { CurrentOperator } from "@pix-payments/api/Security"
 import { approvalActions } from "@pix-payments/domain/Approval"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { type ApprovalRequest, ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
+import { type ApprovalRequest, ApprovalStore, type Requester } from "../../../operators/approvals/ApprovalStore.ts"
 import { ApprovalRequired, Authority } from "../../../operators/approvals/Authority.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { runToCompletion } from "../../../database/RunToCompletion.ts"
@@ -27,7 +27,7 @@ export const fourEyes = Effect.gen(function* () {
   const store = yield* ApprovalStore
   const audit = yield* AuditLog
 
-  const request = (by: string, asked: ApprovalRequest) =>
+  const request = (by: Requester, asked: ApprovalRequest) =>
     Effect.gen(function* () {
       const { approval, isNew } = yield* store.request(by, asked)
       if (isNew) {
@@ -74,25 +74,28 @@ export const fourEyes = Effect.gen(function* () {
 
   /**
    * The answer of the action, or 202 with the request. `plan` says what has to be approved; `undefined` where nothing. `act`
-   * runs in a transaction where it uses an approval, unless it calls a provider.
+   * runs in a transaction where it uses an approval, unless it calls a provider. With `isRequired` the plan is asked for
+   * also where four eyes is off.
    */
   const run = <A extends { readonly id: string | null }, B, E, R, E2, R2>(
     plan: Effect.Effect<ApprovalRequest | undefined, E, R>,
     act: Effect.Effect<A, E2, R2>,
-    show: (value: A) => Answer<B> | Effect.Effect<Answer<B>, Unavailable>
+    show: (value: A) => Answer<B> | Effect.Effect<Answer<B>, Unavailable>,
+    isRequired = false
   ): Effect.Effect<Answer<B | Approval>, E | Exclude<E2, ApprovalRequired> | Unavailable, R | R2 | CurrentOperator> =>
     Effect.gen(function* () {
-      const { id: by } = yield* CurrentOperator
+      const { id, madeBy = null } = yield* CurrentOperator
       const shown = (value: A) => {
         const answered = show(value)
         return Effect.isEffect(answered) ? answered : Effect.succeed(answered)
       }
-      if (by === null) {
+      if (id === null) {
         const done = yield* attempt(Effect.provideService(act, Authority, { approvalId: null, isExempt: true }))
         return yield* done === undefined ? refusedExempt : shown(done.value)
       }
+      const by = { id, madeBy }
       for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        const asked = (yield* orUnavailable(store.isFourEyesOn)) ? yield* plan : undefined
+        const asked = isRequired || (yield* orUnavailable(store.isFourEyesOn)) ? yield* plan : undefined
         if (asked === undefined) {
           const done = yield* attempt(act)
           if (done !== undefined) return yield* shown(done.value)

@@ -156,7 +156,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
             ...(decision.amount !== null && { amount: decision.amount }),
             reason: decision.reason
           },
-          before: { status, unallocated }
+          before: { status, unallocated, charge_id: exception.chargeId, account_id: exception.accountId }
         } as const)
   })
   return handlers

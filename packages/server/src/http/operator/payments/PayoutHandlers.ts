@@ -8,6 +8,7 @@ import {
   type payoutFilters
 } from "@pix-payments/api/operator/Payouts"
 import type { Operator } from "@pix-payments/api/Security"
+import { Forbidden } from "@pix-payments/api/WireErrors"
 import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -135,10 +136,11 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const decided = (decision: "approved" | "canceled") => ({ before: { status: "pending" }, after: { decision } })
 
   const handlers: OperatorHandlers<"payoutActions"> = {
-    create: ({ body, idempotencyKey, params }) =>
+    create: ({ body, caller, idempotencyKey, params }) =>
       Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
-        const input = yield* decodeBody(body, decodeCreateDashboardPayout)
+        const { require_approval, ...input } = yield* decodeBody(body, decodeCreateDashboardPayout)
+        if (require_approval && caller.id === null) return yield* new Forbidden({})
         const creation = run(
           Effect.map(newPayouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
             replayed ? undefined : creationOf(account.id, idempotencyKey, input, payout)
@@ -147,7 +149,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
             Effect.map((result) => ({ ...result, id: result.payout.id })),
             audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
           ),
-          ({ payout, replayed }) => created(toOperatorPayout(payout), replayed)
+          ({ payout, replayed }) => created(toOperatorPayout(payout), replayed),
+          require_approval ?? false
         )
         return yield* keys.once(
           { operation: "payoutActions.create", resourceId: account.id, key: idempotencyKey, body },

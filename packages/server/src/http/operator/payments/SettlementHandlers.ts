@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type { NotFoundError, RequestRefused } from "../../../base/Errors.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
-import type { RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
+import type { Fields, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { type HandSettlement, HandSettlements, type SettledKind } from "../../../payments/exceptions/HandSettlements.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -36,6 +36,13 @@ export const settlementFrom = (kind: SettledKind, body: unknown): Effect.Effect<
         reason,
         externalId: return_id ?? undefined
       }))
+
+/** What an approval stores and shows: nothing of the body but the settlement. */
+const requestOf = (kind: SettledKind, { externalId, outcome, reason }: HandSettlement): Fields => ({
+  outcome,
+  ...(externalId !== undefined && { [kind === "payout" ? "end_to_end_id" : "return_id"]: externalId }),
+  reason
+})
 
 /** The operation by which a kind is settled. */
 export const operationOf = (kind: SettledKind): string => `${kind}Actions.settle`
@@ -67,7 +74,7 @@ export const makeSettle = Effect.gen(function* () {
           resourceId: id,
           accountId,
           concerns: null,
-          request: body as Readonly<Record<string, unknown>>,
+          request: requestOf(kind, settlement),
           before: { status, amount },
           payout
         }))

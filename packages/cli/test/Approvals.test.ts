@@ -1,0 +1,128 @@
+/** Several requests that one command approves. */
+import { assert, layer } from "@effect/vitest"
+import type { Approval } from "@pix-payments/api/operator/Approvals"
+import { approve, makeApprovers, reject } from "@pix-payments/server/test/Approvals"
+import { funded, operated } from "@pix-payments/server/test/Money"
+import { TestService } from "@pix-payments/server/test/TestService"
+import * as Effect from "effect/Effect"
+import { pix } from "./support/Pix.ts"
+
+/** It would be another line, with another amount, and its last character would strike out what is after it. */
+const NAME = `Ana")${" \u00a0".repeat(60)}amount: R$ 1,00 \u202e\u0338`
+
+layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve", (it) => {
+  /** Two requests for the same Pix, and one for another limit of the account. */
+  const setup = Effect.gen(function* () {
+    const { operatorUrl } = yield* TestService
+    const { one, other } = yield* makeApprovers
+    const { accountId } = yield* funded(100_000, { name: "Padaria", auto_payout_enabled: false })
+    const ask = (method: string, path: string, body: object) =>
+      Effect.map(
+        one.call<Approval>(method, `/operator/v1/accounts/${accountId}${path}`, { body }),
+        (answer) => answer.body
+      )
+    const payout = { amount: 30_000, pix_key_type: "email", pix_key: "ana@example.com", recipient_name: NAME }
+    const first = yield* ask("POST", "/payouts", payout)
+    const second = yield* ask("POST", "/payouts", payout)
+    const limit = yield* ask("PATCH", "", { approval_limit: 50_000 })
+    const run = (...args: ReadonlyArray<string>) =>
+      pix(["approvals", "approve", ...args], { env: { PIX_URL: operatorUrl, PIX_TOKEN: other.token } })
+    const statuses = Effect.forEach([first, second, limit], ({ id }) =>
+      Effect.map(operated<Approval>("GET", `/approvals/${id}`), ({ status }) => status)
+    )
+    return { accountId, ask, first, second, limit, other, payout, run, statuses }
+  })
+
+  it.effect("CLI-44, OPR-240: one question shows all, their sum, the balance after all, and what is asked twice", () =>
+    Effect.gen(function* () {
+      const { accountId, first, limit, run, second, statuses } = yield* setup
+      const asked = yield* run(first.id, second.id, limit.id, first.id.toUpperCase())
+      assert.deepStrictEqual([asked.code, asked.out], [2, ""])
+      const payout = (other: Approval) => [
+        "  amount: R$ 300,00 (three hundred reais)",
+        `  to: ana@example.com (name not verified: "Ana') amount: R$ 1,00")`,
+        `  account: Padaria (${accountId})`,
+        `  repeats: approval ${other.id}`,
+        "  requested by: admin",
+        "  repeats: another one of these"
+      ]
+      assert.deepStrictEqual(asked.err.split("\n"), [
+        "Approve 3 requests, which send R$ 600,00 (six hundred reais) in all",
+        "1. Create a payout",
+        ...payout(second),
+        "2. Create a payout",
+        ...payout(first),
+        "3. Change an account",
+        `  account: Padaria (${accountId})`,
+        "  approval_limit: no limit → R$ 500,00",
+        "  requested by: admin",
+        `balance after all, Padaria (${accountId}): R$ 400,00`,
+        "Approve all 3?",
+        "Nobody can answer here: add --yes to do it.",
+        ""
+      ])
+      assert.deepStrictEqual(yield* statuses, ["pending", "pending", "pending"])
+    })
+  )
+
+  it.effect("CLI-44: all are approved, a line for each; the command again does nothing more and ends with 0", () =>
+    Effect.gen(function* () {
+      const { accountId, first, limit, run, second, statuses } = yield* setup
+      const ids = [first.id, second.id, limit.id]
+      // Somebody else may have been faster.
+      const third = yield* makeApprovers
+      yield* approve(third.one.call, second.id)
+      const done = yield* run(...ids, "--yes", "--reason", "as agreed")
+      assert.deepStrictEqual([done.code, done.err], [0, ""])
+      const lines = done.out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Approval)
+      assert.deepStrictEqual(
+        lines.map(({ id, reason, status }) => [id, status, reason]),
+        [
+          [first.id, "approved", "as agreed"],
+          [second.id, "approved", null],
+          [limit.id, "approved", "as agreed"]
+        ]
+      )
+      assert.deepStrictEqual(yield* statuses, ["approved", "approved", "approved"])
+      const again = yield* run(...ids)
+      assert.deepStrictEqual([again.code, again.err], [0, ""])
+      const { balance } = yield* operated<{ balance: { available: number } }>("GET", `/accounts/${accountId}`)
+      assert.strictEqual(balance.available, 40_000)
+    })
+  )
+
+  it.effect("CLI-2, CLI-44: a refused request stops no other, and the exit code says that there was one", () =>
+    Effect.gen(function* () {
+      const { ask, first, limit, other, payout, run, second, statuses } = yield* setup
+      yield* reject(other.call, first.id)
+      const uncovered = yield* ask("POST", "/payouts", { ...payout, amount: 90_000 })
+      // What the balance does not cover once the second is paid.
+      const done = yield* run(first.id, second.id, uncovered.id, limit.id, "--yes")
+      assert.strictEqual(done.code, 5)
+      assert.include(done.err, `${first.id} is not approved: `)
+      assert.include(done.err, "[INVALID_STATE]")
+      assert.include(done.err, `${uncovered.id} is not approved: `)
+      assert.include(done.err, "[INSUFFICIENT_BALANCE]")
+      assert.lengthOf(done.out.trim().split("\n"), 2)
+      assert.deepStrictEqual(yield* statuses, ["rejected", "approved", "approved"])
+      assert.strictEqual((yield* run(first.id, "--yes")).code, 5)
+    })
+  )
+
+  it.effect("CLI-2, CLI-44: nothing is asked or done with an id that is none, or with more than 100", () =>
+    Effect.gen(function* () {
+      const { first, run, statuses } = yield* setup
+      const wrong = yield* run(first.id, "all", "--yes")
+      assert.deepStrictEqual([wrong.code, wrong.err], [2, "Not an id: all\n"])
+      const many = Array.from({ length: 101 }, (_, n) => `01a2027c-27ce-74b6-88f7-${String(n).padStart(12, "0")}`)
+      const tooMany = yield* run(...many, "--yes")
+      assert.deepStrictEqual([tooMany.code, tooMany.err], [2, "At most 100 requests are approved at once.\n"])
+      const unknown = yield* run(first.id, many[0]!, "--yes")
+      assert.strictEqual(unknown.code, 5)
+      assert.deepStrictEqual(yield* statuses, ["pending", "pending", "pending"])
+    })
+  )
+})
