@@ -73,7 +73,7 @@ const absent: Readonly<Record<string, string>> = {
   recipients: "any"
 }
 
-const centFields: ReadonlySet<string> = new Set(["approval_limit", "payout_cents_per_day"])
+const centFields: ReadonlySet<string> = new Set(["amount", "approval_limit", "payout_cents_per_day"])
 
 const shownValue = (field: string, value: unknown): string => {
   if (value === null || value === undefined) return absent[field] ?? "none"

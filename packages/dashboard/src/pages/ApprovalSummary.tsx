@@ -209,7 +209,7 @@ const Change = ({ of: { after, before, field } }: { readonly of: ApprovalSummary
 const fieldName = (field: string): string =>
   (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? field.replaceAll("_", " ")
 
-const cents: ReadonlySet<string> = new Set(["approval_limit", "payout_cents_per_day"])
+const cents: ReadonlySet<string> = new Set(["amount", "approval_limit", "payout_cents_per_day"])
 
 const shown = (field: string, value: unknown): string => {
   const { cards } = words()

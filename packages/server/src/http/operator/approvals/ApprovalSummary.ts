@@ -70,13 +70,15 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "payout.settle": "payout",
   "refund.settle": "refund",
   "exception.settle": "exception",
-  "payer.anonymise": "payer"
+  "payer.anonymise": "payer",
+  "adjustment.create": "account"
 }
 
 /** The amount of what is not a payout. */
 const amountOf = ({ action, before, request }: ApprovalRow): number | null => {
   // An unreadable entry has no money before it is accepted.
   if (action === "exception.accept") return Number(request["amount"] ?? before?.["unallocated"])
+  if (action === "adjustment.create") return Math.abs(Number(request["amount"]))
   return action === "refund.settle" || action === "exception.settle" ? Number(before?.["amount"]) : null
 }
 
@@ -91,6 +93,7 @@ const balances = (row: ApprovalRow, amount: number | null) => {
 /** Cents of `available` that the approval moves. */
 const movedBy = ({ action, payout, request }: ApprovalRow, amount: number): number => {
   if (action === "exception.accept") return amount
+  if (action === "adjustment.create") return Number(request["amount"])
   const isGivenBack = request["outcome"] === "failed" && (action === "payout.settle" || action === "refund.settle")
   if (isGivenBack) return amount + (payout?.fee ?? 0)
   // A payout that exists has left `available` already.
