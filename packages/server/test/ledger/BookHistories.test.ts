@@ -28,6 +28,11 @@ const DAYS = 30
 
 const chosen = <A>(random: Random, of: ReadonlyArray<A>): A | undefined => of[Math.floor(random() * of.length)]
 
+interface ListOf<A> {
+  readonly data: ReadonlyArray<A>
+  readonly has_more: boolean
+}
+
 interface Resource extends Fields {
   readonly id: string
 }
@@ -80,7 +85,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
       const rows: Array<A> = []
       for (let after: string | null = ""; after !== null;) {
         const cursor: string = after === "" ? "" : `&starting_after=${after}`
-        const page: { data: ReadonlyArray<A>; has_more: boolean } = yield* operated("GET", `${path}?limit=100${cursor}`)
+        const page: ListOf<A> = yield* operated<ListOf<A>>("GET", `${path}?limit=100${cursor}`)
         rows.push(...page.data)
         after = page.has_more ? page.data.at(-1)!.id : null
       }
