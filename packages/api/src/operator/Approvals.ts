@@ -54,7 +54,7 @@ const ApprovalSummary = Schema.Struct({
     description: "The recipient's name as the caller wrote it. Nobody has verified it."
   }),
   amount: Schema.NullOr(Schema.Int).annotateKey({
-    description: "Cents, without the fee; below zero where accepting an exception debits the account."
+    description: "Cents, without the fee; below zero where an exception or a correction debits the account."
   }),
   fee: Schema.NullOr(Cents),
   balance_before: Schema.NullOr(Schema.Int).annotateKey({

@@ -117,8 +117,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.strictEqual(asked.status, 202, asked.text)
       const approval = asked.body as unknown as Approval
       const { amount, balance_after, balance_before } = approval.summary
-      assert.deepEqual([amount, balance_before, balance_after], [300, 1000, 700])
-      assert.deepInclude(approval.summary.changes, { field: "amount", after: -300 })
+      assert.deepEqual([amount, balance_before, balance_after], [-300, 1000, 700])
+      assert.deepStrictEqual(approval.summary.changes, [{ field: "reason", after: approval.request["reason"] }])
       assert.strictEqual(yield* availableOf(key), 1000)
       assert.strictEqual((yield* adjust(one.call, body, idempotencyKey)).body.id, approval.id)
       assertRefused(yield* adjust(one.call, { ...body, amount: -1001 }), "INSUFFICIENT_BALANCE")

@@ -78,7 +78,7 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
 const amountOf = ({ action, before, request }: ApprovalRow): number | null => {
   // An unreadable entry has no money before it is accepted.
   if (action === "exception.accept") return Number(request["amount"] ?? before?.["unallocated"])
-  if (action === "adjustment.create") return Math.abs(Number(request["amount"]))
+  if (action === "adjustment.create") return Number(request["amount"])
   return action === "refund.settle" || action === "exception.settle" ? Number(before?.["amount"]) : null
 }
 
@@ -92,8 +92,7 @@ const balances = (row: ApprovalRow, amount: number | null) => {
 
 /** Cents of `available` that the approval moves. */
 const movedBy = ({ action, payout, request }: ApprovalRow, amount: number): number => {
-  if (action === "exception.accept") return amount
-  if (action === "adjustment.create") return Number(request["amount"])
+  if (action === "exception.accept" || action === "adjustment.create") return amount
   const isGivenBack = request["outcome"] === "failed" && (action === "payout.settle" || action === "refund.settle")
   if (isGivenBack) return amount + (payout?.fee ?? 0)
   // A payout that exists has left `available` already.
@@ -134,6 +133,7 @@ const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
 
 /** What is asked, with what only its effect or its context says. */
 const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
+  if (action === "adjustment.create") return { reason: request["reason"] }
   if (action === "payout.release") return { description: payout?.description ?? null }
   // What the token may do is what its owner may.
   return action === "operator_token.create" ? { ...request, ...before } : request
