@@ -189,9 +189,12 @@ export const makeBankInstitutions = (options: {
       const pix = machine.pick(misfits.length > 0 && machine.random() < 0.4 ? misfits : paid)
       const { cents, endToEndId } = pix
       if (rail === "efi" && machine.random() < 0.6) {
-        if (open.some((other) => other.endToEndId === endToEndId))
-          machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
+        const claims = [contested, ...open.flatMap((other) => (other.endToEndId === endToEndId ? other.cents : []))]
+        // Whose return one of these is, is a limit of the service where they contest more than there is.
+        const isAmbiguous = new Set(claims).size < claims.length
+        if (isAmbiguous && claims.reduce((sum, claim) => sum + claim) > returnableCents(pix)) return
+        if (claims.length > 1) machine.count("MEDs at the double: while one is open")
         const { id } = Result.getOrThrow(infractions.open(endToEndId, { cents: contested }))
         place(endToEndId, { tag: "contested", med: id, cents: contested })
         machine.count("MEDs at the double: opened")
