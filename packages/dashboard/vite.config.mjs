@@ -1,6 +1,19 @@
 import { defineConfig } from "vite"
 
+/** The prose of the OpenAPI document: no page shows it, and the first one has to be small. */
+const prose = /\s*\.annotate\(\s*OpenApi\.(?:Summary|Description),\s*(?:"(?:[^"\\]|\\.)*"|`[^`]*`|[A-Z_]+)\s*\)/g
+
+const withoutProse = {
+  name: "without-prose",
+  enforce: "pre",
+  transform: {
+    filter: { id: /\/packages\/api\/src\/operator\// },
+    handler: (code) => ({ code: code.replace(prose, ""), map: null })
+  }
+}
+
 export default defineConfig({
+  plugins: [withoutProse],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2024",

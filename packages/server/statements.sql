@@ -120,6 +120,96 @@ SELECT
 FROM accounts a
 WHERE a.id = $1::uuid;
 
+-- accounts/Adjustments.ts findOne
+SELECT id, account_id, amount, reason, created_at
+FROM adjustments
+WHERE id = $1::uuid;
+
+-- accounts/Adjustments.ts insertOne
+WITH
+  changed AS (
+    INSERT INTO adjustments (id, account_id, amount, reason, created_at)
+    VALUES ($1::uuid, $2::uuid, $3::bigint, $4::text, to_timestamp($5::double precision / 1000))
+    RETURNING id, account_id, amount, reason, created_at
+  ),
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
+        FROM
+          unnest(
+            $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::bigint[], $11::uuid[], $12::uuid[], $13::uuid[], $14::bigint[],
+            $15::text[], $16::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
+      ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
+        UNION ALL
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
+  )
+SELECT *
+FROM changed;
+
 -- accounts/ApiKeys.ts callersStatement
 SELECT
   k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document, a.status,
@@ -454,6 +544,11 @@ WHERE id = ANY ($1::uuid[]);
 -- ledger/LineDetails.ts listed
 SELECT id, provider_id
 FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, reason
+FROM adjustments
 WHERE id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts pruned
@@ -2009,6 +2104,8 @@ WHERE
         AND o.role IN ('operator', 'admin')
         OR a.action = 'payer.anonymise'
         AND o.role IN ('admin')
+        OR a.action = 'adjustment.create'
+        AND o.role IN ('operator', 'admin')
       )
       AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
   )
@@ -2066,12 +2163,20 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by, a.made_by,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.made_by,
+  (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name, a.requested_by,
   (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT l.balance
+    FROM ledger_accounts l
+    WHERE
+      l.owner_id = CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id
+      END
+      AND l.kind = 'available'
+  ) AS available,
   (
     SELECT coalesce(json_object_agg(n.id, n.name), '{}')
     FROM
@@ -2155,6 +2260,12 @@ VALUES
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
 RETURNING id;
+
+-- operators/approvals/ApprovalStore.ts lockAny
+SELECT 1
+FROM approvals
+WHERE id = $1::uuid
+FOR UPDATE;
 
 -- operators/approvals/ApprovalStore.ts lockOne
 SELECT 1

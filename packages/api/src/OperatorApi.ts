@@ -8,11 +8,12 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
+import { AdjustmentsGroup } from "./operator/Adjustments.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { AlertChannelsGroup } from "./operator/AlertChannels.ts"
 import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { BankStatementsGroup } from "./operator/BankStatements.ts"
-import { AccountBooksGroup, ConnectionBooksGroup } from "./operator/Books.ts"
+import { AccountBooksGroup, ClosesGroup, ConnectionBooksGroup } from "./operator/Books.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
@@ -97,6 +98,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(LedgerGroup)
   .add(AccountBooksGroup)
   .add(ConnectionBooksGroup)
+  .add(ClosesGroup)
+  .add(AdjustmentsGroup)
   .add(StatsGroup)
   .add(WaitingGroup)
   .add(SimulatorChargesGroup)

@@ -150,7 +150,12 @@ describe.each(both)("%s", (_, document) => {
         path
       )
       for (const parameter of inPath) {
-        assert.deepStrictEqual(at(parameter, "schema"), { type: "string", format: "uuid" }, path)
+        const isId = at(parameter, "name") === "id"
+        assert.deepStrictEqual(
+          at(parameter, "schema"),
+          isId ? { type: "string", format: "uuid" } : { type: "string" },
+          path
+        )
         assert.isTrue(at(parameter, "required"), path)
       }
     }
@@ -403,7 +408,7 @@ describe("operator-openapi.json", () => {
       ["chargeActions.cancel", "chargeActions.refund", "payoutActions.approve", "deliveryActions.resend"]
     )
     for (const { path, responses } of operations(operator)) {
-      const mayBeMissing = path.includes("{id}") || path.startsWith("/operator/v1/session/oidc")
+      const mayBeMissing = /\{\w+\}/.test(path) || path.startsWith("/operator/v1/session/oidc")
       assert.strictEqual(at(responses, "404") !== undefined, mayBeMissing, path)
       assert.isDefined(at(responses, "403"), path)
     }

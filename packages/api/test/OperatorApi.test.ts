@@ -151,6 +151,8 @@ const operatorContract = {
     "GET /connections/{id}/closes closes",
     "GET /connections/{id}/statement statement"
   ],
+  closes: ["GET /closes/{month}/package package"],
+  adjustments: ["POST /adjustments create"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   waiting: ["GET /waiting retrieve"],
@@ -215,7 +217,8 @@ describe("OperatorApi", () => {
         "payoutActions.settle",
         "exceptionActions.resolve",
         "exceptionActions.refund",
-        "exceptionActions.settle"
+        "exceptionActions.settle",
+        "adjustments.create"
       ]
     )
     const decode = Schema.decodeResult(Schema.Struct(optionalIdempotencyKey))

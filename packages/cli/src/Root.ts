@@ -1,6 +1,9 @@
 /** All commands. */
 import { approveCommand } from "./Approve.ts"
 import { balanceCommand } from "./Balance.ts"
+import { booksCommand } from "./books/Check.ts"
+import { closesCommand } from "./books/Closes.ts"
+import { statementCommand } from "./books/Statement.ts"
 import { completionsCommand } from "./Completions.ts"
 import { doctorCommand } from "./Doctor.ts"
 import { eventsCommand } from "./Resend.ts"
@@ -44,7 +47,7 @@ export const root = Command.make("pix").pipe(
   ]),
   Command.withSubcommands([
     { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
-    { group: "Money", commands: [balanceCommand, reconcileCommand] },
+    { group: "Money", commands: [balanceCommand, statementCommand, closesCommand, reconcileCommand, booksCommand] },
     { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
     { group: "This machine", commands: [...loginCommands, doctorCommand, mcpCommand, completionsCommand(() => tree)] }
   ]),

@@ -65,7 +65,18 @@ describe("commands", () => {
     const ids = new Set(operations.map(({ id }) => id))
     assert.deepStrictEqual(
       declared.filter((id) => !ids.has(id) && !id.startsWith("signIn.")),
-      ["session.end", "session.code", "bankStatements.import", "events.stream", "events.list"]
+      [
+        "session.end",
+        "session.code",
+        "bankStatements.import",
+        "events.stream",
+        "events.list",
+        "accountBooks.closes",
+        "accountBooks.statement",
+        "connectionBooks.closes",
+        "connectionBooks.statement",
+        "closes.package"
+      ]
     )
     const names = operations.map(({ name, resource }) => `${resource} ${name}`)
     assert.strictEqual(new Set(names).size, names.length)

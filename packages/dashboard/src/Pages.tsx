@@ -16,6 +16,7 @@ const lists: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
   approvals: () => import("./pages/Approvals.tsx").then((page) => page.Approvals),
   audit: () => import("./pages/Logs.tsx").then((page) => page.Audit),
   charges: () => import("./pages/Charges.tsx").then((page) => page.Charges),
+  closes: () => import("./pages/Closes.tsx").then((page) => page.Closes),
   connections: () => import("./pages/Connections.tsx").then((page) => page.Connections),
   deliveries: () => import("./pages/Deliveries.tsx").then((page) => page.Deliveries),
   developers: () => import("./pages/Developers.tsx").then((page) => page.Developers),
@@ -32,6 +33,7 @@ const lists: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
   sessions: () => import("./pages/Sessions.tsx").then((page) => page.Sessions),
   settings: () => import("./pages/Settings.tsx").then((page) => page.Settings),
   simulator: () => import("./pages/Simulator.tsx").then((page) => page.Simulator),
+  statements: () => import("./pages/Statements.tsx").then((page) => page.Statements),
   terminal: () => import("./pages/TerminalSignIn.tsx").then((page) => page.TerminalSignIn)
 }
 

@@ -31,7 +31,8 @@ export const ApprovalAction = Schema.Literals([
   "payout.settle",
   "refund.settle",
   "exception.settle",
-  "payer.anonymise"
+  "payer.anonymise",
+  "adjustment.create"
 ])
 export type ApprovalAction = typeof ApprovalAction.Type
 
@@ -76,7 +77,12 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "payout.settle": { title: "Settle a payout by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
   "refund.settle": { title: "Settle a refund by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
   "exception.settle": { title: "Settle a return by hand", requestedBy: ["operator", "admin"], doneWith: "approval" },
-  "payer.anonymise": { title: "Erase the data of a payer", requestedBy: admins, doneWith: "approval" }
+  "payer.anonymise": { title: "Erase the data of a payer", requestedBy: admins, doneWith: "approval" },
+  "adjustment.create": {
+    title: "Correct the balance of an account",
+    requestedBy: ["operator", "admin"],
+    doneWith: "approval"
+  }
 }
 
 /** Whether the requester of an action repeats it once it is approved. */

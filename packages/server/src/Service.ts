@@ -4,6 +4,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Adjustments } from "./accounts/Adjustments.ts"
 import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
@@ -139,6 +140,7 @@ const foundation = Layer.mergeAll(
 /** The stores, over any database. */
 export const stores = Layer.mergeAll(
   Accounts.layer,
+  Adjustments.layer,
   ApiKeys.layer,
   ApprovalStore.layer,
   AlertChannels.layer.pipe(Layer.provide(Secrets.layer)),

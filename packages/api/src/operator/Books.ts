@@ -13,7 +13,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Day, DayInput, Id, revealQuery } from "./Fields.ts"
+import { byId, Day, DayInput, Id, idFilter, revealQuery } from "./Fields.ts"
 
 /** A line of an account's statement, or of a bank account's. */
 export const BalanceTransaction = Schema.Struct({
@@ -35,7 +35,7 @@ export const BalanceTransaction = Schema.Struct({
   end_to_end_id: Schema.NullOr(Schema.String),
   return_id: Schema.NullOr(Schema.String).annotateKey({ description: "Of a return: the provider's id of it." }),
   txid: Schema.NullOr(Schema.String),
-  reference: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String).annotateKey({ description: "Of an adjustment, its reason." }),
   counterparty: Schema.NullOr(
     Schema.Struct({
       name: Schema.NullOr(Schema.String),
@@ -103,6 +103,10 @@ export const Close = Schema.Struct({
 }).annotate({ identifier: "Close" })
 export type Close = typeof Close.Type
 
+const chart = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))).annotateKey({
+  description: "Of a journal: the account of the chart for each ledger account, `available=2.1.1.01,acquirer=1.1.1.02`."
+})
+
 export const statementQuery = {
   from: DayInput.annotate({ description: "The first day." }),
   to: DayInput.annotate({ description: "The last day, inclusive. It may be in the future." }),
@@ -128,10 +132,7 @@ export const statementQuery = {
   number: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/))).annotateKey({
     description: "Of OFX: `ACCTID`. The first 22 characters of the id by default."
   }),
-  chart: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))).annotateKey({
-    description:
-      "Of a journal: the account of the chart for each ledger account, `available=2.1.1.01,acquirer=1.1.1.02`."
-  }),
+  chart,
   ...revealQuery
 }
 
@@ -200,5 +201,30 @@ export class ConnectionBooksGroup extends HttpApiGroup.make("connectionBooks")
       .annotate(OpenApi.Summary, "Export the statement of a bank account, oldest first")
   )
   .prefix("/operator/v1/connections")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export const packageQuery = {
+  account_id: idFilter,
+  connection_id: idFilter.annotateKey({ description: "Instead of `account_id`: of a bank account." }),
+  chart
+}
+
+export class ClosesGroup extends HttpApiGroup.make("closes")
+  .add(
+    HttpApiEndpoint.get("package", "/:month/package", {
+      params: { month: Schema.String.annotate({ description: "`yyyy-mm`." }) },
+      query: packageQuery,
+      success: statementFile,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export a month: all statements and the closes, as a zip")
+      .annotate(
+        OpenApi.Description,
+        "CSV as spreadsheets in Brazil read it, OFX 1.02 and 2.2, journal and JSON Lines of the month, and the closes of its days. An archive without its directory is incomplete."
+      )
+  )
+  .prefix("/operator/v1/closes")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors) {}

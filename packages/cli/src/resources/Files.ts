@@ -1,9 +1,12 @@
 /**
- * Answers that are files, such as receipts: written to standard output as they are.
+ * Answers that are files, such as receipts and statements: written to standard output as they arrive.
+ *
+ * Guarantee: memory is that of a chunk, also where the reader is slow.
  *
  * Rules: CLI-37.
  */
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { exitCodes, Failure, usage } from "../Failure.ts"
 import { notOperator, openAnswer, type OperatorRequest, type Service } from "../OperatorClient.ts"
 import { drained, isTerminal } from "../Terminal.ts"
@@ -14,10 +17,16 @@ export const writeFile = Effect.fnUntraced(function* (service: Service, operatio
   const response = yield* openAnswer(service, operation, request)
   const type = response.headers["content-type"] ?? ""
   if (type.startsWith("application/json")) return yield* notOperator(service)
-  const bytes = yield* Effect.mapError(
-    response.arrayBuffer,
-    () => new Failure({ message: "The answer is incomplete. Run the command again.", exitCode: exitCodes.unreachable })
+  yield* Stream.runForEach(
+    Stream.mapError(
+      response.stream,
+      () =>
+        new Failure({ message: "The answer is incomplete. Run the command again.", exitCode: exitCodes.unreachable })
+    ),
+    (bytes) =>
+      Effect.suspend(() => {
+        process.stdout.write(bytes)
+        return drained
+      })
   )
-  process.stdout.write(new Uint8Array(bytes))
-  yield* drained
 })

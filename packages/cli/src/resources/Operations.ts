@@ -33,13 +33,19 @@ export interface Operation {
   readonly isKeyed: boolean
 }
 
-/** Operations that are no commands: signing in is `pix login`, events are `pix listen`, and files have a command of their own. */
-const omitted = /^(?:signIn\.|session\.(?:end|code)$|events\.|bankStatements\.import$)/
+/**
+ * Operations that are no commands: signing in is `pix login`, events are `pix listen`, and files and closes have commands by
+ * themselves.
+ */
+const omitted =
+  /^(?:signIn\.|session\.(?:end|code)$|events\.|bankStatements\.import$|\w+Books\.(?:statement|closes)$|closes\.)/
 
 /** Where the group's name is not the resource's. */
 const resourceNames: Readonly<Record<string, string>> = {
+  accountBooks: "accounts",
   bankStatements: "statements",
   checkoutCharges: "charges",
+  connectionBooks: "connections",
   operatorTokens: "tokens",
   requests: "logs",
   webhookEndpoints: "webhooks"

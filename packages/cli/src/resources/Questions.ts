@@ -124,6 +124,15 @@ const questions: Readonly<Record<string, Question>> = {
       const what = cents === undefined ? "all that is left" : amountOf(cents)
       return `Refund ${what} to ${printable(payer?.name ?? "the payer")}?`
     }),
+  "adjustments.create": ({ payload, service }) =>
+    Effect.gen(function* () {
+      const { account_id: id, amount } = payload
+      const cents = yield* requested(Math.abs(Number(amount)))
+      const account = yield* accountNamed(service, String(id))
+      return Number(amount) > 0
+        ? `Give ${amountOf(cents)} to account ${account}?`
+        : `Take ${amountOf(cents)} from account ${account}?`
+    }),
   "approvalActions.approve": (asked) =>
     Effect.map(stored<Approval>(asked, "approvals.retrieve"), (approval) => approvalQuestion([approval]))
 }

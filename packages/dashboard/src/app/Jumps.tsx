@@ -17,6 +17,8 @@ export const jumps: ReadonlyArray<readonly [key: string, to: string, name: NavNa
   ["p", "/payouts", "payouts"],
   ["r", "/refunds", "refunds"],
   ["l", "/ledger", "ledger"],
+  ["s", "/statements", "statements"],
+  ["f", "/closes", "closes"],
   ["w", "/endpoints", "endpoints"],
   ["v", "/deliveries", "deliveries"],
   ["q", "/requests", "requests"]

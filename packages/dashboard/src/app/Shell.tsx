@@ -70,6 +70,8 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
         <Link to="/payouts" label={nav.payouts} />
         <Link to="/refunds" label={nav.refunds} />
         <Link to="/ledger" label={nav.ledger} />
+        <Link to="/statements" label={nav.statements} />
+        <Link to="/closes" label={nav.closes} />
         <Link to="/reconciliations" label={nav.reconciliations} />
         <h2>{nav.developers}</h2>
         <Link to="/developers" label={nav.applications} />

@@ -95,6 +95,21 @@ export const startOfDay = (ms: number, offset: number): number => {
 /** The day in a time zone, as figures name it: `2026-11-21`. */
 export const dayIn = (timeZone: string, ms: number): string => new Intl.DateTimeFormat("sv-SE", { timeZone }).format(ms)
 
+/** A day as people in Brazil write it, of `2026-11-21`: `21/11/2026`. */
+export const dayText = (day: string): string => day.split("-").toReversed().join("/")
+
+/** The day some days after another. */
+export const dayAfter = (day: string, days: number): string =>
+  formatInstant(Date.parse(day) + days * 86_400_000).slice(0, 10)
+
+/** A month in words, of one of its days: `November 2026`, `novembro de 2026`. */
+export const monthText = (day: string): string =>
+  new Intl.DateTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", {
+    timeZone: "UTC",
+    month: "long",
+    year: "numeric"
+  }).format(Date.parse(day))
+
 /** `Saturday, 21 November 2026, 18:20 BRT`. */
 export const longDay = (ms: number): string => {
   const day = new Intl.DateTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", {

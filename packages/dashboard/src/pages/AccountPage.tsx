@@ -27,6 +27,8 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
             <a href={`/charges?account_id=${id}`}>{nav.charges}</a>
             <a href={`/payouts?account_id=${id}`}>{nav.payouts}</a>
             <a href={`/ledger?account_id=${id}`}>{nav.ledger}</a>
+            <a href={`/statements?account_id=${id}`}>{nav.statements}</a>
+            <a href={`/closes?account_id=${id}`}>{nav.closes}</a>
           </Head>
           <section class="cols">
             <Applications accountId={id} />

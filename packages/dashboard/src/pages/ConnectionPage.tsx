@@ -19,13 +19,15 @@ import { connectionWords } from "./connectionWords.ts"
 export const ConnectionPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.connections.retrieve({ params: { id } }))
   const check = useSignal<ConnectionCheck | undefined>(undefined)
-  const { cards, fields } = words()
+  const { cards, fields, nav } = words()
   const text = connectionWords()
   return (
     <Resource loaded={loaded}>
       {(connection) => (
         <>
           <Head title={connection.name} state={connection.state} id={connection.id} operation={`/connections/${id}`}>
+            <a href={`/statements?connection_id=${id}`}>{nav.statements}</a>
+            <a href={`/closes?connection_id=${id}`}>{nav.closes}</a>
             {may("admin") && connection.kind !== "simulator" && (
               <Actions
                 connection={connection}

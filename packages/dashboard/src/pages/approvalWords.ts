@@ -25,7 +25,8 @@ const en = {
     "payout.settle": "Settle a payout by hand",
     "refund.settle": "Settle a refund by hand",
     "exception.settle": "Settle a return by hand",
-    "payer.anonymise": "Erase the data of a payer"
+    "payer.anonymise": "Erase the data of a payer",
+    "adjustment.create": "Correct the balance of an account"
   } satisfies Names as Names,
   states: {
     pending: "pending",
@@ -51,6 +52,7 @@ const en = {
     account_id: "account",
     account_ids: "accounts",
     active: "active",
+    amount: "amount",
     approval_limit: "approval limit",
     auto_payout_enabled: "automatic payouts",
     basis_points: "basis points",
@@ -97,6 +99,10 @@ const en = {
   resource: "Of",
   sum: "in all",
   twice: "twice in this selection",
+  withTokenOf: "with a token of",
+  added: "added",
+  inAll: (count: number) => `${count} in all`,
+  removed: "removed",
   empty: "Actions that a second operator approves are here. None waits.",
   own: "Another operator has to approve it.",
   reason: "1 to 1000 characters.",
@@ -128,7 +134,8 @@ const pt: typeof en = {
     "payout.settle": "Encerrar um pagamento manualmente",
     "refund.settle": "Encerrar um reembolso manualmente",
     "exception.settle": "Encerrar uma devolução manualmente",
-    "payer.anonymise": "Apagar os dados de um pagador"
+    "payer.anonymise": "Apagar os dados de um pagador",
+    "adjustment.create": "Corrigir o saldo de uma conta"
   },
   states: { pending: "pendente", approved: "aprovado", rejected: "rejeitado", expired: "expirado" },
   absent: {
@@ -148,6 +155,7 @@ const pt: typeof en = {
     account_id: "conta",
     account_ids: "contas",
     active: "ativo",
+    amount: "valor",
     approval_limit: "limite de aprovação",
     auto_payout_enabled: "pagamentos automáticos",
     basis_points: "pontos-base",
@@ -194,6 +202,10 @@ const pt: typeof en = {
   resource: "De",
   sum: "no total",
   twice: "duas vezes nesta seleção",
+  withTokenOf: "com um token de",
+  added: "entra",
+  inAll: (count) => `${count} no total`,
+  removed: "sai",
   empty: "Aqui ficam as ações que um segundo operador aprova. Nenhuma espera.",
   own: "Outro operador precisa aprovar.",
   reason: "De 1 a 1000 caracteres.",

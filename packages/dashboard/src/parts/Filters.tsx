@@ -26,6 +26,8 @@ export interface Filter {
   readonly options?: ReadonlyArray<string>
   /** The word of an option or a value; by default that of a state. */
   readonly nameOf?: (option: string) => string
+  /** The word of no option; by default "all". */
+  readonly noneName?: string
   /** Beneath "More filters". */
   readonly isMore?: boolean
 }
@@ -156,7 +158,7 @@ const valueOf = ({ kind }: Filter, written: string): string | number | undefined
   kind === "period" ? instantOf(written) : kind === "amount" ? centsOf(written) : written
 
 const FilterField = ({ of: filter }: { readonly of: Filter }) => {
-  const { kind, label, name, nameOf = stateName, options } = filter
+  const { kind, label, name, nameOf = stateName, noneName = words().list.all, options } = filter
   switch (kind) {
     case "period":
       return <PeriodField of={filter} />
@@ -196,7 +198,7 @@ const FilterField = ({ of: filter }: { readonly of: Filter }) => {
             <input name={name} defaultValue={query.value.get(name) ?? ""} />
           ) : (
             <select name={name}>
-              <option value="">{words().list.all}</option>
+              <option value="">{noneName}</option>
               {options.map((option) => (
                 <option value={option} selected={query.value.get(name) === option} key={option}>
                   {nameOf(option)}

@@ -43,8 +43,8 @@ interface Props<A> {
   readonly empty: ComponentChildren
   readonly columns: ReadonlyArray<Column<A>>
   readonly filters?: ReadonlyArray<Filter>
-  /** The page of a row. The first cell is the link. */
-  readonly linkOf?: (row: A) => string
+  /** The page of a row, where it has one. The first cell is the link. */
+  readonly linkOf?: (row: A) => string | undefined
   readonly actions?: ComponentChildren | ((rows: ReadonlyArray<A>) => ComponentChildren)
   /** The query comes from the address, and the server checks it. So it is of every type. */
   readonly load: (api: OperatorClient, query: never) => Effect.Effect<ListOf<A>, unknown>
@@ -56,10 +56,15 @@ interface Props<A> {
   readonly file?: string
   /** The events that change the rows; without them the list polls. */
   readonly events?: ReadonlyArray<string>
+  /** Parameters that the page sets, beside the filters of the address. */
+  readonly fixed?: Readonly<Record<string, string>>
+  /** Above the filters. */
+  readonly children?: ComponentChildren
 }
 
 export const List = <A extends { readonly id: string }>(props: Props<A>) => {
-  const { actions, columns, empty, events, file, filters = [], linkOf, load, sum, title, version = 0 } = props
+  const { actions, children, columns, empty, events, file, filters = [], fixed = {}, linkOf, load, sum, title } = props
+  const { version = 0 } = props
   const text = words().list
   const key = query.value.toString()
   const names = [...filters.flatMap(parametersOf), "starting_after"]
@@ -67,9 +72,9 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
     const value = query.value.get(name)
     return value === null || value === "" ? [] : [[name, value] as const]
   })
-  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...Object.fromEntries(asked) } as never)
+  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...fixed, ...Object.fromEntries(asked) } as never)
   const { isLoading, problem, reload, value } = useLoaded(
-    `${path.value}?${key}#${version}`,
+    `${path.value}?${key}#${version}${JSON.stringify(fixed)}`,
     (signal) => call(read, signal),
     events === undefined ? { every: 10 } : { events }
   )
@@ -98,6 +103,7 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
         <Copy text={() => curlOf(read)} label={words().actions.curl} />
       </div>
       {tabs !== undefined && <StateTabs of={tabs} />}
+      {children}
       <Filters filters={filters} />
       <Chips filters={filters} />
       {sum !== undefined && <Total asked={chosen} read={sum} />}
@@ -106,7 +112,9 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
       {value !== undefined && value.data.length === 0 && (
         <p class="quiet">
           {value.has_more ? text.lookedAt(value.looked_at ?? 0) : isFiltered ? text.none : empty}{" "}
-          {isFiltered && <a href={path.value}>{text.clear}</a>}
+          {isFiltered && (
+            <a href={withQuery(Object.fromEntries(chosen.map(([name]) => [name, undefined])))}>{text.clear}</a>
+          )}
         </p>
       )}
       {value !== undefined && value.data.length > 0 && (
@@ -165,7 +173,7 @@ export const Table = <A extends { readonly id: string }>({
 }: {
   readonly columns: ReadonlyArray<Column<A>>
   readonly rows: ReadonlyArray<A>
-  readonly linkOf?: ((row: A) => string) | undefined
+  readonly linkOf?: ((row: A) => string | undefined) | undefined
 }) => {
   const arrived = useArrived(rows)
   return (
@@ -180,21 +188,24 @@ export const Table = <A extends { readonly id: string }>({
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <tr key={row.id} class={arrived.has(row.id) ? "arrived" : undefined}>
-            {columns.map((column, index) => (
-              <td class={classOf(column)} key={column.name}>
-                {index === 0 && linkOf !== undefined ? (
-                  <a class="row" href={linkOf(row)}>
-                    {column.cell(row)}
-                  </a>
-                ) : (
-                  column.cell(row)
-                )}
-              </td>
-            ))}
-          </tr>
-        ))}
+        {rows.map((row) => {
+          const link = linkOf?.(row)
+          return (
+            <tr key={row.id} class={arrived.has(row.id) ? "arrived" : undefined}>
+              {columns.map((column, index) => (
+                <td class={classOf(column)} key={column.name}>
+                  {index === 0 && link !== undefined ? (
+                    <a class="row" href={link}>
+                      {column.cell(row)}
+                    </a>
+                  ) : (
+                    column.cell(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          )
+        })}
       </tbody>
     </table>
   )

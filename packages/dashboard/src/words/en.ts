@@ -58,6 +58,8 @@ export const en = {
     outboxFailures: "Outbox failures",
     refunds: "Returns",
     reconciliations: "Reconciliation",
+    statements: "Statement",
+    closes: "Closes",
     requests: "Requests",
     accounts: "Accounts",
     operators: "Operators",

@@ -58,6 +58,8 @@ export const pt: Words = {
     outboxFailures: "Eventos sem entrega",
     refunds: "Devoluções",
     reconciliations: "Conciliação",
+    statements: "Extrato",
+    closes: "Fechamentos",
     requests: "Requisições",
     accounts: "Contas",
     operators: "Operadores",

@@ -5,7 +5,8 @@
  * - Ten minutes after a day ends, each account and connection with transfers of it gets a close. A day without transfers has none: the
  *   next close begins where the last one ended.
  * - A closed day is complete. Before an account's day is read, its row, on which every posting waits, gets a later day. Of a
- *   connection, the transactions that may have read the earlier day are awaited.
+ *   connection, the transactions that may have read the earlier day are awaited, up to `MOST_WAITS` times: connections are then
+ *   closed in a later round. One long transaction, such as a dump of the database, delays no account.
  * - A day that was not closed in its night is closed in the next round, one close for each day.
  * - One process at a time closes. An owner that fails is logged and delays no other; one with many lines occupies one of
  *   `CONCURRENCY` places.
@@ -155,15 +156,17 @@ export class Closes extends Context.Service<
           rows.map(({ owner_id }) => owner_id)
         )
 
-      /** Waits for the transactions that are open now: they may have read the day before it was raised. */
+      /** Waits for the transactions that are open now: they may have read the day before it was raised. False where one stays. */
       const earlierTransactionsEnd = Effect.gen(function* () {
         const open = yield* orUnavailable(sql.unsafe<{ id: string }>(openTransactions))
         const ids = open.map(({ id }) => id)
-        while (ids.length > 0) {
+        if (ids.length === 0) return true
+        for (let waits = 0; waits < MOST_WAITS; waits++) {
           const [row] = yield* orUnavailable(sql.unsafe<{ some: boolean }>(...areOpen({ ids })))
-          if (row?.some !== true) return
+          if (row?.some !== true) return true
           yield* Effect.sleep("100 millis")
         }
+        return false
       })
 
       const closeAccounts = Effect.fnUntraced(function* (through: string) {
@@ -194,7 +197,12 @@ export class Closes extends Context.Service<
           due.map(({ id }) => id),
           through
         )
-        yield* earlierTransactionsEnd
+        if (!(yield* earlierTransactionsEnd)) {
+          yield* Effect.logWarning(
+            "bank accounts are closed later: a transaction has been open since before the day ended"
+          )
+          return 0
+        }
         return yield* closeAll(
           raised.map((connectionId) => ({ connectionId })),
           through
@@ -330,6 +338,8 @@ export const columns = `id, owner_id, book, day::text AS day, opening, credits, 
 const LINES_AT_ONCE = 5000
 const CONCURRENCY = 4
 const OWNERS_AT_ONCE = 200
+/** 100 ms each. Transactions that post end within 5 s. */
+const MOST_WAITS = 60
 const NIL = "00000000-0000-0000-0000-000000000000"
 const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 

@@ -46,6 +46,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   ledger_accounts: update,
   ledger_transfers: append,
   closes: append,
+  adjustments: append,
   changes: append,
   status_counts: all,
   status_counts_position: update,

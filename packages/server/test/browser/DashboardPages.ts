@@ -28,6 +28,8 @@ export const dashboardPages: ReadonlyArray<DashboardPage> = [
   { name: "sent-payout", path: (world) => `/payouts/${world.sentPayoutId}`, heading: "R$ 1.820,00" },
   { name: "refunds", path: () => "/refunds", heading: "Returns", inPortuguese: "Devoluções" },
   { name: "ledger", path: () => "/ledger", heading: "Ledger", inPortuguese: "Razão" },
+  { name: "statements", path: () => "/statements", heading: "Statement", inPortuguese: "Extrato" },
+  { name: "closes", path: () => "/closes", heading: "Closes", inPortuguese: "Fechamentos" },
   { name: "reconciliations", path: () => "/reconciliations", heading: "Reconciliation", inPortuguese: "Conciliação" },
   { name: "reconciliation", path: (world) => `/reconciliations/${world.reconciliationId}`, heading: "2026-11-25" },
   {

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../support/Bank.ts"
 import { created } from "../support/ChargeRequests.ts"
+import { closeDays } from "../support/Closing.ts"
 import { connectTo } from "../support/Connections.ts"
 import { med } from "../support/Disputes.ts"
 import { exceptionOf, notified, paymentOf } from "../support/Exceptions.ts"
@@ -45,6 +46,10 @@ export const makeDashboardWorld = Effect.gen(function* () {
   const sent = yield* paidOut(key, { ...holding, amount: 182_000, reference: "rent" })
   yield* operated("POST", `/payouts/${sent.id}/approve`)
   yield* simulated(`/payouts/${sent.id}/complete`)
+  for (const day of [1, 2]) {
+    yield* closeDays(day)
+    yield* paidCharge(key, 2990 * day, { reference: `order-200${day}` })
+  }
   const { adminToken, operatorId } = yield* requestedByOperator(accountId, key)
   yield* loading(withoutTriggers(pastMonth(accountId, applicationId)), false)
   const sql = yield* SqlClient

@@ -177,6 +177,30 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
     })
   )
 
+  it.effect("OPR-255: a transaction that stays open delays no account, and bank accounts until it has ended", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      const bank = `connections/${SIMULATOR_CONNECTION}`
+      yield* paidCharge(key, 100)
+      const before = (yield* closesOf(bank)).length
+      ahead += 3
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT 1`
+          // The service has other connections.
+          yield* closeDays(ahead)
+          assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
+          assert.strictEqual((yield* closesOf(bank)).length, before)
+        })
+      )
+      yield* closeDays(ahead)
+      assert.isAbove((yield* closesOf(bank)).length, before)
+      assert.deepStrictEqual((yield* inFull).closes, [])
+    })
+  )
+
   it.effect(
     "OPR-256, BAL-8: verification names a tampered entry, close and chain; nobody changes them by mistake",
     () =>

@@ -171,6 +171,30 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
     })
   )
 
+  it.effect("OPR-258: a statement that fails midway is no complete answer", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* world
+      const { operatorToken, operatorUrl } = yield* TestService
+      const sql = yield* SqlClient
+      // The last piece reads the closes of the days.
+      yield* Effect.acquireUseRelease(
+        sql`ALTER TABLE closes RENAME COLUMN fees TO renamed`,
+        () =>
+          Effect.promise(async () => {
+            const url = `${operatorUrl}/operator/v1/accounts/${accountId}/statement?from=2020-01-01&to=2100-01-01&format=csv`
+            const answer = await fetch(url, { headers: { "x-operator-token": operatorToken } })
+            assert.strictEqual(answer.status, 200)
+            const read = await answer.text().then(
+              () => "complete",
+              () => "cut"
+            )
+            assert.strictEqual(read, "cut")
+          }),
+        () => sql`ALTER TABLE closes RENAME COLUMN renamed TO fees`
+      )
+    })
+  )
+
   const hasPython = spawnSync("python3", ["--version"]).status === 0
 
   it.effect.skipIf(!hasPython)(

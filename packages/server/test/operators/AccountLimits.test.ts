@@ -22,7 +22,7 @@ const routesWith = (accounts: Access["accounts"]) =>
 
 /** Events begin with the moment of the request, a search and a file have no page: their own tests have their limits. */
 const lists = routesWith("filtered").filter(
-  ({ method, template }) => method === "GET" && !/\/(events|search|export)/.test(template)
+  ({ method, template }) => method === "GET" && !/\/(events|search|export|package)/.test(template)
 )
 
 /** A role other than `admin`, who is never limited, that may call a route. */

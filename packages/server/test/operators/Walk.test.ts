@@ -37,6 +37,8 @@ const expected = (route: DeclaredRoute, role: OperatorRole, limit: Limit): 403 |
   if (!includesRole(role, roles)) return 403
   if (accounts === "installation" && limit !== "unlimited") return 403
   if (accounts === "resource" && limit === "another account") return 404
+  // Its account is in the query.
+  if (limit === "another account" && route.template.endsWith("/package")) return 404
   // Tokens and sessions of others are for admins (OPR-42, OPR-45).
   if (role !== "admin" && /^.operator.v1.operators.\{id\}.tokens$/.test(route.template)) return 403
   if (role !== "admin" && /^.operator.v1.(tokens|sessions).\{id\}/.test(route.template)) return 404

@@ -107,6 +107,15 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       done: counted("SELECT count(*) FROM charges WHERE id = $1::uuid AND customer_email IS NULL", id)
     }
   }),
+  "adjustment.create": Effect.gen(function* () {
+    const { accountId } = yield* funded(1000)
+    return {
+      method: "POST",
+      path: "/adjustments",
+      body: { account_id: accountId, amount: -300, reason: "a fee was charged twice" },
+      done: counted("SELECT count(*) FROM adjustments WHERE account_id = $1::uuid", accountId)
+    }
+  }),
   "connection.create": Effect.gen(function* () {
     const name = newKey()
     return {

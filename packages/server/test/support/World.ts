@@ -249,15 +249,19 @@ export const acceptedBy = (
   url: string,
   person = somePerson
 ): { readonly path: string; readonly options: CallOptions } => ({
-  path: `${route.takesId ? pathWith(route, world.idFor(route)) : route.template}${queryFor(route, person)}`,
+  path: `${pathFor(route, world)}${queryFor(route, world, person)}`,
   options: {
     idempotencyKey: newKey(),
     ...(route.takesBody ? { body: bodyFor(route, world, url, person) } : {})
   }
 })
 
+const pathFor = (route: DeclaredRoute, world: World): string =>
+  route.takesId ? pathWith(route, world.idFor(route)) : route.template.replace("{month}", "2026-11")
+
 /** The query of a route that needs one. */
-const queryFor = ({ template }: DeclaredRoute, { reference }: Personal): string => {
+const queryFor = ({ template }: DeclaredRoute, { accountId }: World, { reference }: Personal): string => {
+  if (template.endsWith("/package")) return `?account_id=${accountId}`
   if (template === "/operator/v1/search") return `?q=${encodeURIComponent(reference)}`
   return template.endsWith("/statement") ? "?from=2026-01-01&to=2027-12-31&format=jsonl" : ""
 }
@@ -321,6 +325,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
       content: statementOf(person)
     },
     "POST /operator/v1/reconciliations": { connection_id: world.ids["connections"]?.[0], day: "2026-11-25" },
+    "POST /operator/v1/adjustments": { account_id: world.accountId, amount: 1, reason: person.reference },
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
     "POST /operator/v1/connections": {

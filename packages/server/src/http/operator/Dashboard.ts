@@ -20,6 +20,7 @@ const lists = [
   "approvals",
   "audit",
   "charges",
+  "closes",
   "connections",
   "deliveries",
   "developers",
@@ -38,6 +39,7 @@ const lists = [
   "sessions",
   "settings",
   "simulator",
+  "statements",
   "terminal"
 ]
 

@@ -49,7 +49,8 @@ import { installationHandlers } from "./administration/InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { Outward } from "../../base/Outward.ts"
 import { healthProbes } from "./Health.ts"
-import { accountBooksHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
+import { adjustmentHandlers } from "./operations/AdjustmentHandlers.ts"
+import { accountBooksHandlers, closesHandlers, connectionBooksHandlers } from "./operations/BooksHandlers.ts"
 import { ledgerHandlers, statsHandlers } from "./operations/LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./operations/LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./payments/PayoutHandlers.ts"
@@ -127,6 +128,8 @@ export const layer = Layer.effectDiscard(
       ledger: yield* ledgerHandlers,
       accountBooks: yield* accountBooksHandlers,
       connectionBooks: yield* connectionBooksHandlers,
+      closes: yield* closesHandlers,
+      adjustments: yield* adjustmentHandlers,
       stats: yield* statsHandlers,
       waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,

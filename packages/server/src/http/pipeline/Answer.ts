@@ -4,6 +4,7 @@
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { MAX_DETAILS } from "@pix-payments/domain/Request"
 import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 export interface Answer<Body = unknown> {
   readonly status: number
@@ -26,8 +27,8 @@ export interface StreamedBody {
   readonly owner: string
   /** What the caller may see. A stream ends when the same request would be answered with another scope. */
   readonly scope: string
-  /** The next piece. Not run before the one before it has left. A failure ends the stream. */
-  readonly next: Effect.Effect<string | Uint8Array, unknown>
+  /** The next piece, in the scope of the stream. Not run before the one before it has left. A failure ends the stream. */
+  readonly next: Effect.Effect<string | Uint8Array, unknown, Scope.Scope>
 }
 
 export const answer = <Body>(status: number, body: Body): Answer<Body> => ({ status, body })

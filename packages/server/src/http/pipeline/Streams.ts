@@ -8,6 +8,7 @@
  * - The request of an open stream is judged again every `ADMIT_EVERY_MS`; the stream ends when it would be refused, or
  *   answered for another scope.
  * - Streams end when the listener closes, and when their callers leave.
+ * - A file that cannot be made to its end ends with its connection, so that nobody takes it for whole.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -58,9 +59,12 @@ export const make = (runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
       byOwner.set(body.owner, own + 1)
       const fiber = runFork(
         Effect.raceFirst(sendAll(response, body.next, answerTimeoutMs), admitted(again, body.scope)).pipe(
-          Effect.catchCause((cause) =>
-            Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning("a stream failed", describeCause(cause))
-          )
+          Effect.scoped,
+          Effect.catchCause((cause) => {
+            if (Cause.hasInterruptsOnly(cause)) return Effect.void
+            if (body.fileName !== undefined) response.destroy()
+            return Effect.logWarning("a stream failed", describeCause(cause))
+          })
         )
       )
       open.set(response, fiber)

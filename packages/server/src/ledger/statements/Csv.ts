@@ -3,6 +3,7 @@
  *
  * Guarantee: a text that a spreadsheet would read as a formula begins with an apostrophe. Figures and ids are as they are.
  */
+import type { Close } from "@pix-payments/api/operator/Books"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
 
 export interface CsvOptions {
@@ -12,17 +13,59 @@ export interface CsvOptions {
   readonly bom: boolean
 }
 
-export const csv = ({ bom, decimal, separator }: CsvOptions): Format => {
-  const between = separator === "tab" ? "\t" : separator
-  const row = (cells: ReadonlyArray<string>) => `${cells.map((cell) => quoted(cell, between)).join(between)}\r\n`
+/** As spreadsheets in Brazil read it. */
+export const brazilian: CsvOptions = { separator: ";", decimal: ",", bom: true }
+
+export const csv = (options: CsvOptions): Format => {
+  const { bom, decimal } = options
+  const row = rowsOf(options)
   return {
     contentType: "text/csv; charset=utf-8",
     extension: "csv",
     isComplete: false,
-    begin: () => `${bom ? "\uFEFF" : ""}${row(columns.map(([name]) => name))}`,
+    begin: () => `${bom ? BOM : ""}${row(columns.map(([name]) => name))}`,
     line: (line) => row(columns.map(([, cell]) => cell(line, (cents) => reais(cents, decimal)))),
     end: () => ""
   }
+}
+
+/** The closes of some days, as CSV. */
+export const closesCsv = (closes: ReadonlyArray<Close>, options: CsvOptions): string => {
+  const row = rowsOf(options)
+  const money = (cents: number) => reais(cents, options.decimal)
+  return [
+    `${options.bom ? BOM : ""}${row(closeColumns)}`,
+    ...closes.map(({ closing, credits, day, debits, fees, hash, lines, lines_hash, opening, previous_hash }) =>
+      row([
+        day,
+        ...[opening, credits, debits, fees, closing].map(money),
+        String(lines),
+        lines_hash,
+        previous_hash ?? "",
+        hash
+      ])
+    )
+  ].join("")
+}
+
+const closeColumns = [
+  "day",
+  "opening",
+  "credits",
+  "debits",
+  "fees",
+  "closing",
+  "lines",
+  "lines_hash",
+  "previous_hash",
+  "hash"
+]
+
+const BOM = "\uFEFF"
+
+const rowsOf = ({ separator }: CsvOptions) => {
+  const between = separator === "tab" ? "\t" : separator
+  return (cells: ReadonlyArray<string>) => `${cells.map((cell) => quoted(cell, between)).join(between)}\r\n`
 }
 
 type Cell = (line: StatementLine, money: (cents: number) => string) => string

@@ -183,6 +183,17 @@ export const accountTables = [
   `CREATE TRIGGER ledger_transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
 
+  `-- Corrections of balances by operators. Rows are inserted, never changed.
+  CREATE TABLE adjustments (
+    id uuid PRIMARY KEY,
+    account_id uuid NOT NULL REFERENCES accounts,
+    amount bigint NOT NULL CHECK (amount <> 0), -- cents, below zero where the account gives them
+    reason text NOT NULL,
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE TRIGGER adjustments_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON adjustments
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
+
   `-- Closed days of an account, or of a connection: the sums of its lines, chained by hashes. A day without lines has no row.
   -- Rows are inserted, never changed.
   CREATE TABLE closes (

@@ -15,7 +15,8 @@ import { isDeepStrictEqual } from "node:util"
 import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
 
 export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
-  const { account_id: accountId, action, payout, resource_id: resourceId } = row
+  const { action, payout, resource_id: resourceId } = row
+  const accountId = accountOf(row)
   const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
   const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
   const amount = payout?.amount ?? amountOf(row)
@@ -44,6 +45,10 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
   }
 }
 
+/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
+const accountOf = ({ account_id: accountId, action, request }: ApprovalRow): string | null =>
+  action === "exception.accept" ? String(request["account_id"]) : accountId
+
 type Recipient = Fields & { readonly name: unknown }
 
 /** The `object` of the resource that an action names. */
@@ -65,13 +70,15 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "payout.settle": "payout",
   "refund.settle": "refund",
   "exception.settle": "exception",
-  "payer.anonymise": "payer"
+  "payer.anonymise": "payer",
+  "adjustment.create": "account"
 }
 
 /** The amount of what is not a payout. */
 const amountOf = ({ action, before, request }: ApprovalRow): number | null => {
   // An unreadable entry has no money before it is accepted.
   if (action === "exception.accept") return Number(request["amount"] ?? before?.["unallocated"])
+  if (action === "adjustment.create") return Math.abs(Number(request["amount"]))
   return action === "refund.settle" || action === "exception.settle" ? Number(before?.["amount"]) : null
 }
 
@@ -86,6 +93,7 @@ const balances = (row: ApprovalRow, amount: number | null) => {
 /** Cents of `available` that the approval moves. */
 const movedBy = ({ action, payout, request }: ApprovalRow, amount: number): number => {
   if (action === "exception.accept") return amount
+  if (action === "adjustment.create") return Number(request["amount"])
   const isGivenBack = request["outcome"] === "failed" && (action === "payout.settle" || action === "refund.settle")
   if (isGivenBack) return amount + (payout?.fee ?? 0)
   // A payout that exists has left `available` already.
@@ -125,10 +133,8 @@ const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
 }
 
 /** What is asked, with what only its effect or its context says. */
-const askedIn = ({ account_id: accountId, action, before, payout, request }: ApprovalRow): Fields => {
+const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
   if (action === "payout.release") return { description: payout?.description ?? null }
-  // A charge is of an account.
-  if (action === "exception.accept") return { ...request, account_id: accountId }
   // What the token may do is what its owner may.
   return action === "operator_token.create" ? { ...request, ...before } : request
 }
@@ -136,7 +142,7 @@ const askedIn = ({ account_id: accountId, action, before, payout, request }: App
 /** Ids with their names. */
 const named = (value: unknown, names: ApprovalRow["names"]): unknown => {
   if (Array.isArray(value)) return value.map((each) => named(each, names))
-  const name = typeof value === "string" ? names[value] : undefined
+  const name = typeof value === "string" ? names[value.toLowerCase()] : undefined
   return name === undefined ? value : { id: value, name: legible(name) }
 }
 

@@ -7,6 +7,7 @@
  *
  * Rules: OPR-113, OPR-114.
  */
+import { decodeCreateAdjustment } from "@pix-payments/api/operator/Adjustments"
 import { decodeCreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
 import { CurrentOperator } from "@pix-payments/api/Security"
 import type { LimitChanges } from "@pix-payments/domain/Limits"
@@ -16,6 +17,7 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Accounts } from "../../../accounts/Accounts.ts"
+import { Adjustments } from "../../../accounts/Adjustments.ts"
 import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
 import { type ApprovalRow, changedFields, type Fields } from "../../../operators/approvals/ApprovalStore.ts"
@@ -74,6 +76,7 @@ export const approvedActions = Effect.gen(function* () {
   const payouts = yield* Payouts
   const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
+  const adjustments = yield* Adjustments
   const keys = yield* ApiKeys
   const operators = yield* Operators
   const connections = yield* ConnectionStore
@@ -147,7 +150,8 @@ export const approvedActions = Effect.gen(function* () {
       action: "accept",
       amount: typeof amount === "number" ? amount : null,
       chargeId: textOf(charge_id),
-      accountId: textOf(account_id),
+      // A charge says its account.
+      accountId: textOf(charge_id) === null ? textOf(account_id) : null,
       reason: textOf(reason),
       unallocated: found.unallocated
     } as const
@@ -194,6 +198,13 @@ export const approvedActions = Effect.gen(function* () {
     return { id: null }
   })
 
+  const adjust = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
+    const { amount, reason } = yield* decodeBody({ ...row.request, account_id: accountId }, decodeCreateAdjustment)
+    return yield* adjustments.create({ accountId, amount, reason }, (id) =>
+      audit.record("adjustments.create", id, { after: { ...row.request, account_id: accountId } })
+    )
+  })
+
   const act = (row: ApprovalRow): Effect.Effect<Done, Failure, CurrentOperator> => {
     const id = row.resource_id ?? ""
     switch (row.action) {
@@ -232,6 +243,8 @@ export const approvedActions = Effect.gen(function* () {
           payers.anonymise(payerOf(row.request), audit.record("payers.anonymise", null, changeOf(row))),
           { id: null }
         )
+      case "adjustment.create":
+        return adjust(row, id)
       case "connection.update":
         return updateConnection(row, id)
       case "connection.register_webhook":

@@ -4,7 +4,10 @@
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Stream from "effect/Stream"
 import { Accounts } from "../../../accounts/Accounts.ts"
+import { NotFoundError } from "../../../base/Errors.ts"
 import { toClose, toTransaction } from "../../../ledger/BookResources.ts"
 import { Closes } from "../../../ledger/Closes.ts"
 import { LineDetails } from "../../../ledger/LineDetails.ts"
@@ -13,6 +16,7 @@ import { csv } from "../../../ledger/statements/Csv.ts"
 import type { Format } from "../../../ledger/statements/Format.ts"
 import { chartOf, journal } from "../../../ledger/statements/Journal.ts"
 import { jsonLines } from "../../../ledger/statements/JsonLines.ts"
+import { monthlyPackage } from "../../../ledger/statements/MonthlyPackage.ts"
 import { ofx1, ofx2 } from "../../../ledger/statements/Ofx.ts"
 import { Statements } from "../../../ledger/statements/Statements.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
@@ -72,6 +76,65 @@ export const connectionBooksHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+export const closesHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const connections = yield* ConnectionStore
+  const makePackage = yield* monthlyPackage
+
+  /** The books that a query names: an account's or a connection's. */
+  const ownerOf = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string> | null, query: OwnerQuery) {
+    const { account_id: accountId, connection_id: connectionId } = query
+    if ((accountId === undefined) === (connectionId === undefined)) {
+      return yield* new ValidationError({ details: ["account_id"] })
+    }
+    if (accountIds !== null && (accountId === undefined || !accountIds.includes(accountId.toLowerCase()))) {
+      return yield* new NotFoundError()
+    }
+    if (accountId !== undefined) {
+      const { id, name } = yield* accounts.get(accountId)
+      return { of: { accountId: id }, kind: "account", id, name } as const
+    }
+    const { id, name } = yield* connections.get(connectionId!)
+    return { of: { connectionId: id }, kind: "connection", id, name } as const
+  })
+
+  const handlers: OperatorHandlers<"closes"> = {
+    package: ({ caller, params: { month }, query }) =>
+      Effect.gen(function* () {
+        if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) return yield* new NotFoundError()
+        const { id, kind, name, of } = yield* ownerOf(caller.accountIds, query)
+        const chart = query.chart === undefined ? {} : chartOf(query.chart)
+        if (chart === undefined) return yield* new ValidationError({ details: ["chart"] })
+        const fileName = `${kind}-${id}-${month}`
+        return {
+          status: 200,
+          stream: {
+            contentType: "application/zip",
+            fileName: `${fileName}.zip`,
+            owner: shareOf(caller),
+            scope: `${kind} ${id}`,
+            next: piecesOf(makePackage({ of, name, month, chart, fileName, bank: bankOf(id, {}) }))
+          }
+        }
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+interface OwnerQuery {
+  readonly account_id?: string
+  readonly connection_id?: string
+}
+
+/** The pieces of a streamed body, of which the first one opens the stream. */
+const piecesOf = <E>(stream: Stream.Stream<Uint8Array, E>) => {
+  let pull: Pull.Pull<ReadonlyArray<Uint8Array>, E> | undefined
+  return Effect.gen(function* () {
+    pull ??= yield* Stream.toPull(stream)
+    return Buffer.concat(yield* Pull.catchDone(pull, () => Effect.interrupt))
+  })
+}
 
 /** The parameters of a list of lines. */
 interface LinesQuery {
@@ -136,11 +199,7 @@ const files = Effect.map(
           from: query.from,
           to: query.to,
           format,
-          bank: {
-            code: query.bank ?? "000",
-            branch: query.branch ?? "",
-            number: query.number ?? owner.id.slice(0, 22)
-          },
+          bank: bankOf(owner.id, query),
           isClear: query.reveal === "true"
         })
         const kind = "accountId" in of ? "account" : "connection"
@@ -160,6 +219,12 @@ const files = Effect.map(
         }
       })
 )
+
+const bankOf = (id: string, { bank = "000", branch = "", number = id.slice(0, 22) }: Partial<StatementQuery>) => ({
+  code: bank,
+  branch,
+  number
+})
 
 const formatOf = ({ bom, chart, decimal = ".", format, separator = "," }: StatementQuery): Format | undefined => {
   switch (format) {

@@ -1,0 +1,253 @@
+/**
+ * The statement of an account or a bank account: the days of a period, each line with the balance after it, and the files that
+ * accountants' programs read.
+ */
+import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
+import { BalanceName, BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
+import { useSignal } from "@preact/signals"
+import { call, type Outcome } from "../app/Client.ts"
+import { useLoaded } from "../app/Loaded.ts"
+import { query } from "../app/Router.ts"
+import { may } from "../app/Session.ts"
+import { money } from "../format/Money.ts"
+import { dayAfter, dayIn, dayText, moment } from "../format/Time.ts"
+import { Adjust } from "../parts/Adjust.tsx"
+import { BookChoice, type Books, useBooks } from "../parts/BookChoice.tsx"
+import { type Days, daysOf, daysText, DaysChoice, wholeMonthOf } from "../parts/Days.tsx"
+import type { Filter } from "../parts/Filters.tsx"
+import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
+import { List } from "../parts/List.tsx"
+import { now } from "../parts/Time.tsx"
+import { words } from "../words/Words.ts"
+import { booksWords, lineTypeName } from "./booksWords.ts"
+
+/** The time zone of the installation's days. */
+export const useTimezone = (): string | undefined =>
+  useLoaded("timezone", (signal) => call((api) => api.installation.retrieve({}), signal)).value?.timezone
+
+export const Statements = () => {
+  const timezone = useTimezone()
+  const adjusted = useSignal(0)
+  const { all, chosen } = useBooks()
+  const { fields, nav } = words()
+  const text = booksWords()
+  if (timezone === undefined) return null
+  if (chosen === undefined) {
+    return (
+      <>
+        <h1>{nav.statements}</h1>
+        <p class="quiet">{all.length === 0 ? text.noBooks : ""}</p>
+      </>
+    )
+  }
+  const today = dayIn(timezone, now.value)
+  const days = daysOf(today)
+  const isAccount = chosen.kind === "account"
+  return (
+    <List
+      title={nav.statements}
+      empty={text.empty}
+      fixed={{ ...days }}
+      version={adjusted.value}
+      actions={
+        <>
+          <BookChoice all={all} chosen={chosen} />
+          {isAccount && may("operator") && <Adjust of={chosen} onDone={() => (adjusted.value += 1)} />}
+        </>
+      }
+      filters={[
+        { name: "type", label: text.type, options: BalanceTransactionType.literals, nameOf: lineTypeName },
+        { name: "amount", label: fields.amount, kind: "amount" },
+        ...(isAccount ? [balanceFilter()] : [])
+      ]}
+      load={(api, asked) => {
+        const params = { id: chosen.id }
+        return isAccount
+          ? api.accountBooks.transactions({ params, query: asked })
+          : api.connectionBooks.transactions({ params, query: asked })
+      }}
+      linkOf={pageOf}
+      columns={[
+        {
+          name: fields.day,
+          cell: (line) => (
+            <>
+              <span class="nowrap">{dayText(line.day)}</span>
+              <div class="narrow quiet under">
+                <Description of={line} />
+              </div>
+            </>
+          )
+        },
+        { name: fields.description, cell: (line) => <Description of={line} />, wide: true },
+        { name: fields.at, cell: (line) => <span class="nowrap">{moment(line.created_at)}</span>, wide: true },
+        { name: fields.amount, cell: (line) => <Amount of={line} />, right: true },
+        ...(isAccount ? [balanceColumn(text.balance)] : [])
+      ]}
+    >
+      <DaysChoice days={days} today={today} />
+      <Summary books={chosen} days={days} />
+      <Files books={chosen} days={days} />
+    </List>
+  )
+}
+
+/** Which balance of an account has the lines. Without a choice, `available`. */
+const balanceFilter = (): Filter => {
+  const [available, ...others] = BalanceName.literals
+  return {
+    name: "balance",
+    label: booksWords().balance,
+    options: others,
+    nameOf: (name) => ledgerAccountName({ name }),
+    noneName: ledgerAccountName({ name: available })
+  }
+}
+
+const balanceColumn = (name: string) => ({
+  name,
+  cell: ({ balance_after }: BalanceTransaction) => (
+    <span class="nowrap">{balance_after === null ? "" : money(balance_after)}</span>
+  ),
+  right: true
+})
+
+const pages: Readonly<Record<string, string>> = {
+  charge: "charges",
+  payout: "payouts",
+  dispute: "disputes",
+  exception: "exceptions"
+}
+
+const pageOf = ({ source }: BalanceTransaction): string | undefined => {
+  const page = pages[source.object]
+  return page === undefined ? undefined : `/${page}/${source.id}`
+}
+
+const Description = ({ of: { counterparty, reference, type } }: { readonly of: BalanceTransaction }) => (
+  <>
+    {lineTypeName(type)}
+    <span class="quiet under">
+      <bdi>{[counterparty?.name, reference].filter(Boolean).join(" · ")}</bdi>
+    </span>
+  </>
+)
+
+const Amount = ({ of: { fee, net } }: { readonly of: BalanceTransaction }) => (
+  <>
+    <b class="nowrap">{money(net)}</b>
+    {fee !== 0 && <span class="quiet under nowrap">{booksWords().fee(money(fee))}</span>}
+  </>
+)
+
+/** What the period begins and ends with; of a bank account, whose lines have no balance, its name and days alone. */
+const Summary = ({ books, days }: { readonly books: Books; readonly days: Days }) => {
+  const text = booksWords()
+  const balance = query.value.get("balance") ?? "available"
+  const { value } = useLoaded(
+    `${books.id} ${balance} ${days.from} ${days.to}`,
+    (signal) => (books.kind === "account" ? endsOf(books.id, balance, days, signal) : Promise.resolve(NO_ENDS)),
+    { every: 10 }
+  )
+  const tiles = value === undefined ? [] : tilesOf(value, text)
+  return (
+    <>
+      <p>
+        <bdi>{books.name}</bdi> · {daysText(days)}
+      </p>
+      {tiles.length > 0 && (
+        <section class="tiles">
+          {tiles.map(([name, cents]) => (
+            <div class="card tile" key={name}>
+              <span class="quiet">{name}</span>
+              <strong class="nowrap">{money(cents)}</strong>
+            </div>
+          ))}
+        </section>
+      )}
+    </>
+  )
+}
+
+interface Ends {
+  readonly opening: number | undefined
+  readonly closing: number | undefined
+}
+
+const NO_ENDS: Outcome<Ends> = { _tag: "Done", value: { opening: undefined, closing: undefined } }
+
+const tilesOf = (
+  { closing, opening }: Ends,
+  text: ReturnType<typeof booksWords>
+): ReadonlyArray<readonly [string, number]> =>
+  opening === undefined || closing === undefined
+    ? []
+    : [
+        [text.opening, opening],
+        [text.net, closing - opening],
+        [text.closing, closing]
+      ]
+
+const endsOf = async (id: string, balance: string, { from, to }: Days, signal: AbortSignal): Promise<Outcome<Ends>> => {
+  const opening = await balanceAfter(id, balance, dayAfter(from, -1), signal)
+  if (opening._tag === "Failed") return opening
+  const closing = await balanceAfter(id, balance, to, signal)
+  if (closing._tag === "Failed") return closing
+  return { _tag: "Done", value: { opening: opening.value, closing: closing.value } }
+}
+
+/** A page looks at 1,000 lines, which may all be of other balances. */
+const MOST_PAGES = 10
+
+/** The balance at the end of a day: what its last line left. Undefined where that is too far back. */
+const balanceAfter = async (
+  id: string,
+  balance: string,
+  day: string,
+  signal: AbortSignal
+): Promise<Outcome<number | undefined>> => {
+  let after: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const asked = { limit: 1, to: day, balance, ...(after !== undefined && { starting_after: after }) } as never
+    const outcome = await call((api) => api.accountBooks.transactions({ params: { id }, query: asked }), signal)
+    if (outcome._tag === "Failed") return outcome
+    const [line] = outcome.value.data
+    if (line !== undefined) return { _tag: "Done", value: line.balance_after ?? undefined }
+    if (outcome.value.next === null) return { _tag: "Done", value: 0 }
+    after = outcome.value.next
+  }
+  return { _tag: "Done", value: undefined }
+}
+
+/** The period as files: of a whole month also all of them with the closes. */
+const Files = ({ books, days }: { readonly books: Books; readonly days: Days }) => {
+  const text = booksWords()
+  const month = wholeMonthOf(days)
+  const path = `/operator/v1/${books.kind}s/${books.id}/statement`
+  const spreadsheet = { separator: ";", decimal: ",", bom: "true" }
+  const formats = [
+    ["CSV", { format: "csv", ...spreadsheet }],
+    ["OFX", { format: "ofx1" }],
+    ["OFX 2.2", { format: "ofx" }],
+    [text.journal, { format: "journal", decimal: "," }],
+    ["JSON", { format: "jsonl" }]
+  ] as const
+  return (
+    <div class="head" role="group" aria-label={text.files}>
+      {month !== undefined && (
+        <a
+          class="button first"
+          href={`/operator/v1/closes/${month}/package?${new URLSearchParams({ [`${books.kind}_id`]: books.id })}`}
+          download=""
+        >
+          {text.package}
+        </a>
+      )}
+      {formats.map(([name, asked]) => (
+        <a class="button" href={`${path}?${new URLSearchParams({ ...days, ...asked })}`} download="" key={name}>
+          {name}
+        </a>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+/** The words of the pages of the books: statements and closes. */
+import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
+import { inBoth } from "../words/Words.ts"
+
+const typesInEnglish: Readonly<Record<BalanceTransactionType, string>> = {
+  charge: "Pix received",
+  charge_refund: "Return",
+  charge_refund_return: "Return not made",
+  dispute_hold: "Blocked by a MED",
+  dispute_release: "Released by a MED",
+  dispute_loss: "Returned by a MED",
+  payout: "Payout",
+  payout_fee: "Fee",
+  payout_return: "Payout not made",
+  release: "Release",
+  exception: "Unidentified money",
+  adjustment: "Adjustment"
+}
+
+const typesInPortuguese: Readonly<Record<BalanceTransactionType, string>> = {
+  charge: "Pix recebido",
+  charge_refund: "Devolução",
+  charge_refund_return: "Devolução não realizada",
+  dispute_hold: "Bloqueio MED",
+  dispute_release: "Desbloqueio MED",
+  dispute_loss: "Devolução MED",
+  payout: "Transferência enviada",
+  payout_fee: "Tarifa",
+  payout_return: "Transferência não realizada",
+  release: "Liberação",
+  exception: "Valor a identificar",
+  adjustment: "Ajuste"
+}
+
+export const booksWords = inBoth({
+  en: {
+    types: typesInEnglish,
+    type: "Type",
+    balance: "Balance",
+    noBooks: "No account yet.",
+    empty: "No movement in this period.",
+    opening: "Opening",
+    net: "In and out",
+    closing: "Closing",
+    fee: (amount: string) => `fee ${amount}`,
+    files: "Files",
+    package: "Whole month (zip)",
+    journal: "Journal",
+    noCloses: "No day is closed. A day is closed ten minutes after its end.",
+    credits: "In",
+    debits: "Out",
+    lines: "Entries",
+    chain: "Chain",
+    chains: { chained: "chained", broken: "broken", first: "first day", unknown: "next page" },
+    unclosed: (day: string) =>
+      `${day} has ended and is not closed. The service tries again each minute; its log says what failed.`,
+    verify: "Verify",
+    verified: "The newest closed day and its chain are as they were closed.",
+    changed: (day: string, problem: string) => `${day} is not as it was closed: ${problem}`,
+    problems: {
+      transfers: "its entries changed",
+      close: "its own figures changed",
+      chain: "it does not continue the day before",
+      missing: "its close is missing"
+    } as Readonly<Record<string, string>>
+  },
+  pt: {
+    types: typesInPortuguese,
+    type: "Tipo",
+    balance: "Saldo",
+    noBooks: "Nenhuma conta ainda.",
+    empty: "Nenhum lançamento neste período.",
+    opening: "Saldo inicial",
+    net: "Entradas e saídas",
+    closing: "Saldo final",
+    fee: (amount) => `tarifa ${amount}`,
+    files: "Arquivos",
+    package: "Mês inteiro (zip)",
+    journal: "Partidas",
+    noCloses: "Nenhum dia foi fechado. Um dia é fechado dez minutos depois do fim.",
+    credits: "Entradas",
+    debits: "Saídas",
+    lines: "Lançamentos",
+    chain: "Encadeamento",
+    chains: { chained: "encadeado", broken: "quebrado", first: "primeiro dia", unknown: "na próxima página" },
+    unclosed: (day) =>
+      `${day} terminou e não foi fechado. O serviço tenta de novo a cada minuto; o registro dele diz o que falhou.`,
+    verify: "Verificar",
+    verified: "O último dia fechado e o encadeamento dele estão como foram fechados.",
+    changed: (day, problem) => `${day} não está como foi fechado: ${problem}`,
+    problems: {
+      transfers: "os lançamentos mudaram",
+      close: "os próprios valores mudaram",
+      chain: "não continua o dia anterior",
+      missing: "o fechamento sumiu"
+    }
+  }
+})
+
+/** The word of a type, or the type itself where it is new. */
+export const lineTypeName = (type: string): string =>
+  (booksWords().types as Readonly<Record<string, string>>)[type] ?? type
