@@ -77,6 +77,10 @@ const mustHappen = [
   "a call to the acquirer arrives late",
   "a report comes twice, late or early",
   "payouts are paused",
+  "payouts of a connection are stopped",
+  "payouts of all are stopped",
+  "payouts of which the bank says something else later",
+  "returns of which the bank says something else later",
   "charges are paused",
   "accounts are made inactive",
   "creations refused, for their account is stopped",
@@ -85,6 +89,8 @@ const mustHappen = [
   "hostile tenants",
   "histories at bacen",
   "histories at efi",
+  "histories at inter",
+  "histories at sicoob",
   "histories with two connections of one client",
   "connections with the exception rule accept",
   "connections with the exception rule return",
@@ -121,5 +127,11 @@ const mustHappen = [
   "disputes that were lost"
 ]
 
-/** Most disputes are decided before a history ends. */
-const rare = ["disputes that were under_review"]
+/** Most disputes are decided before a history ends, and most orders before a day has passed. */
+const rare = [
+  "disputes that were under_review",
+  "histories in which the bank says nothing for a day",
+  "orders settled by hand",
+  "MEDs at the double: lost, and less is returned",
+  "MEDs at the double: lost, and nothing is returned"
+]

@@ -4,8 +4,11 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import { makeAuthority } from "@pix-payments/psp-double/Certificates"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
+import { CallbackConnections } from "../../../src/reports/CallbackConnections.ts"
+import { Callbacks } from "../../../src/reports/Callbacks.ts"
 import {
   connectedBank,
   type ConnectedBank,
@@ -176,6 +179,24 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 2000 }), { excludeTestServices:
         ([status]) => status === "paid"
       )
       assert.strictEqual(yield* availableOf(bank.key), 1000)
+    })
+  )
+
+  it.effect("OPR-93: one that fails logs its reason", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const { receive } = yield* Callbacks
+      const connection = (yield* CallbackConnections).find(bank.connectionId)!
+      const [pix] = payAll(bank, yield* pendingCharges(bank, 1))
+      const end = bank.double.faults.always("unreadable-amount", { method: "GET", path: /\/pix\/E/ })
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+      const result = yield* receive(connection, JSON.stringify(hookOf(bank, pix!))).pipe(
+        Effect.provideService(Logger.CurrentLoggers, new Set([logger]))
+      )
+      end()
+      assert.strictEqual(result, "unavailable")
+      assert.match(logged.join(), /a callback could not be applied: .*valor cannot be read/)
     })
   )
 

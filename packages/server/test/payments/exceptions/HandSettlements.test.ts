@@ -102,6 +102,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
         }),
         { status: "resolved", action: "return", unallocated: 0 }
       )
+      const { end_to_end_id: endToEndId } = yield* operated<Exception>("GET", `/exceptions/${completed}`)
+      // The bank's list names it by the return id alone.
+      const report = { _tag: "charge.refunded", txid: "", externalId: "D7", amount: 3000 } as const
+      assert.strictEqual(yield* notified({ ...report, endToEndId: endToEndId! }), "ignored")
       const failed = yield* overdueReturn
       assert.deepInclude(
         yield* operated<Exception>("POST", `/exceptions/${failed}/settle`, { outcome: "failed", reason }),
