@@ -104,6 +104,7 @@ const rowOf = ({ profile, provider }: PspMachine, { id, key, rule }: BankConnect
   profile: profile.name,
   settings: {},
   pix_key: key,
+  statement_account: null,
   exception_rule: rule,
   paused: false,
   payouts_paused: false,
