@@ -1,7 +1,7 @@
 /** Servers of the service as processes: the built program, killed, stopped, continued and started again on the same ports. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { createWriteStream } from "node:fs"
+import { createWriteStream, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 export interface Server {
@@ -29,7 +29,7 @@ export const makeServer = ({ env, index, logFolder, ports, program }: ServerOpti
   const log = createWriteStream(join(logFolder, `server-${index}.log`), { flags: "a" })
   let child: ChildProcess | undefined
 
-  const start = async () => {
+  const start = async (times = 1): Promise<void> => {
     const started = spawn(process.execPath, [`--import=${join(import.meta.dirname, "clock.preload.mjs")}`, program], {
       env: {
         PATH: process.env["PATH"],
@@ -54,10 +54,14 @@ export const makeServer = ({ env, index, logFolder, ports, program }: ServerOpti
         () => false
       )
       if (isReady) return
-      if (started.exitCode !== null || started.signalCode !== null) return start()
+      if (started.exitCode !== null || started.signalCode !== null) {
+        if (times < MOST_STARTS) return start(times + 1)
+        break
+      }
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    throw new Error(`server ${index} does not start: ${logFolder}/server-${index}.log`)
+    const said = readFileSync(join(logFolder, `server-${index}.log`), "utf8").slice(-2000)
+    throw new Error(`server ${index} does not start: ${said}`)
   }
 
   return {
@@ -65,7 +69,7 @@ export const makeServer = ({ env, index, logFolder, ports, program }: ServerOpti
     publicUrl: `http://127.0.0.1:${publicPort}`,
     operatorUrl: `http://127.0.0.1:${operatorPort}`,
     callbackPort,
-    start,
+    start: () => start(),
     end: async (signal) => {
       const ended = child
       if (ended === undefined || ended.exitCode !== null || ended.signalCode !== null) return
@@ -79,3 +83,5 @@ export const makeServer = ({ env, index, logFolder, ports, program }: ServerOpti
 }
 
 const READY_TRIES = 1200
+/** It ends at its start where PostgreSQL goes away then. */
+const MOST_STARTS = 20

@@ -1,4 +1,5 @@
 /** A TCP address that leads to a port, to another one, or nowhere, and whose connections can be cut. */
+import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import * as Net from "node:net"
 import type { Random } from "./Random.ts"
@@ -71,13 +72,20 @@ export const makeWire = async (random: Random): Promise<Wire> => {
   }
 }
 
-/** Ports that are free now. */
+/** Ports that are free now. They are below those that an operating system gives to connections, which would take them during a restart. */
 export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
-  const servers = Array.from({ length: count }, () => Net.createServer().listen(0, "127.0.0.1"))
-  await Promise.all(servers.map((server) => once(server, "listening")))
-  const ports = servers.map(portOf)
-  await Promise.all(servers.map((server) => once(server.close(), "close")))
-  return ports
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const server = Net.createServer()
+    const port = randomInt(10_000, 32_000)
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false))
+      server.listen(port, "127.0.0.1", () => resolve(true))
+    })
+    if (isFree) await once(server.close(), "close")
+    if (isFree) ports.add(port)
+  }
+  return [...ports]
 }
 
 export const portOf = (server: Net.Server): number => (server.address() as Net.AddressInfo).port

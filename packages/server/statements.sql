@@ -2163,12 +2163,20 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by, a.made_by,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.made_by,
+  (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name, a.requested_by,
   (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
   a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (
+    SELECT l.balance
+    FROM ledger_accounts l
+    WHERE
+      l.owner_id = CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id
+      END
+      AND l.kind = 'available'
+  ) AS available,
   (
     SELECT coalesce(json_object_agg(n.id, n.name), '{}')
     FROM
@@ -2252,6 +2260,12 @@ VALUES
 ON CONFLICT (fingerprint)
 WHERE status = 'pending' DO NOTHING
 RETURNING id;
+
+-- operators/approvals/ApprovalStore.ts lockAny
+SELECT 1
+FROM approvals
+WHERE id = $1::uuid
+FOR UPDATE;
 
 -- operators/approvals/ApprovalStore.ts lockOne
 SELECT 1
@@ -3211,7 +3225,8 @@ FROM
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
       application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
-      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused
+      ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
+      (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
   ) s ON true;
 
@@ -3636,6 +3651,98 @@ VALUES
 ON CONFLICT (connection_id, digest) DO UPDATE
 SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
 RETURNING failures, exception_id;
+
+-- payments/exceptions/UnreturnedLosses.ts findDue
+(
+  SELECT
+    r.id, r.account_id, r.charge_id, NULL::uuid AS exception_id, r.amount, r.provider_id IS NOT NULL AS is_reported,
+    EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = r.id
+        AND true
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    ) AS is_contradicted
+  FROM refunds r
+  WHERE
+    r.nature = 'dispute'
+    AND r.connection_id = $1::uuid
+    AND r.provider_id IS NULL
+    AND r.completed_at < now() - interval '8 days'
+    AND NOT EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = r.id
+        AND e.amount = r.amount
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  LIMIT $2::integer
+)
+UNION ALL
+(
+  SELECT
+    d.id, d.account_id, NULL::uuid, d.exception_id, d.returned, d.return_id IS NOT NULL,
+    EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = d.id
+        AND true
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  FROM disputes d
+  WHERE
+    d.exception_id IS NOT NULL
+    AND d.status = 'lost'
+    AND d.returned > 0
+    AND d.connection_id = $1::uuid
+    AND d.return_id IS NULL
+    AND d.resolved_at < now() - interval '8 days'
+    AND NOT EXISTS (
+      SELECT
+      FROM acquirer_exceptions e
+      WHERE
+        coalesce(e.payout_id, e.refund_id) = d.id
+        AND e.amount = d.returned
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+    )
+  LIMIT $2::integer
+);
+
+-- payments/exceptions/UnreturnedLosses.ts findOf
+SELECT
+  r.id, r.account_id, r.charge_id, NULL::uuid AS exception_id, r.amount, r.provider_id IS NOT NULL AS is_reported,
+  EXISTS (
+    SELECT
+    FROM acquirer_exceptions e
+    WHERE
+      coalesce(e.payout_id, e.refund_id) = r.id
+      AND true
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+  ) AS is_contradicted
+FROM refunds r
+WHERE r.nature = 'dispute' AND r.charge_id = $1::uuid
+UNION ALL
+SELECT
+  d.id, d.account_id, NULL::uuid, d.exception_id, d.returned, d.return_id IS NOT NULL,
+  EXISTS (
+    SELECT
+    FROM acquirer_exceptions e
+    WHERE
+      coalesce(e.payout_id, e.refund_id) = d.id
+      AND true
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+  )
+FROM disputes d
+WHERE d.exception_id IS NOT NULL AND d.status = 'lost' AND d.returned > 0 AND d.exception_id = $1::uuid;
 
 -- payments/payouts/ParkedPayouts.ts rescheduleStatement
 WITH RECURSIVE

@@ -27,6 +27,8 @@ export interface Unreadable {
   /** What arrived, as JSON of at most 4 KiB. */
   readonly text: string
   readonly reason: string
+  /** Of the Pix that it is; undefined where that cannot be read, and of an entry within another one. */
+  readonly endToEndId: string | undefined
 }
 
 /** Fails with a reason that names the field. */
@@ -189,7 +191,7 @@ const setApart = (entry: unknown, why: string, reading: Reading): void => {
   if (reading.unreadable.length >= MOST_SET_APART) return
   const json = JSON.stringify(entry)
   const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
-  reading.unreadable.push({ text: json.slice(0, read), reason: why })
+  reading.unreadable.push({ text: json.slice(0, read), reason: why, endToEndId: id(field(entry, "endToEndId")) })
 }
 
 type Entry = Readonly<Record<string, unknown>>

@@ -113,10 +113,10 @@ describe("hooks", () => {
     const body = { pix: [{ endToEndId: E2E }, { endToEndId: "short" }, { tipo: "OUTRO" }, null, 7] }
     const hook = Result.getOrThrow(decodeHook(efi, JSON.stringify(body)))
     assert.deepStrictEqual(hook._tag === "Facts" ? hook.unreadable : [], [
-      { text: `{"endToEndId":"short"}`, reason: "endToEndId cannot be read" },
-      { text: `{"tipo":"OUTRO"}`, reason: "tipo is not SOLICITACAO" },
-      { text: "null", reason: "endToEndId is missing" },
-      { text: "7", reason: "endToEndId is missing" }
+      { text: `{"endToEndId":"short"}`, reason: "endToEndId cannot be read", endToEndId: "short" },
+      { text: `{"tipo":"OUTRO"}`, reason: "tipo is not SOLICITACAO", endToEndId: undefined },
+      { text: "null", reason: "endToEndId is missing", endToEndId: undefined },
+      { text: "7", reason: "endToEndId is missing", endToEndId: undefined }
     ])
     for (const text of ["", "<html>", "null", "7", "[]", "{}", `{"pix":{}}`, `{"pix":[]}`, `{"pix":[{"tipo":"X"}]}`]) {
       for (const profile of [bacen, efi, sicoob, inter]) assert.notStrictEqual(reasonOf(profile, text), "known", text)

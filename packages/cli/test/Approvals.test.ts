@@ -3,9 +3,13 @@ import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import { approve, makeApprovers, reject } from "@pix-payments/server/test/Approvals"
 import { funded, operated } from "@pix-payments/server/test/Money"
+import { eventually } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
-import { pix } from "./support/Pix.ts"
+import { existsSync } from "node:fs"
+import { pix, start } from "./support/Pix.ts"
+
+const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script")
 
 /** It would be another line, with another amount, and its last character would strike out what is after it. */
 const NAME = `Ana")${" \u00a0".repeat(60)}amount: R$ 1,00 \u202e\u0338`
@@ -25,12 +29,12 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
     const first = yield* ask("POST", "/payouts", payout)
     const second = yield* ask("POST", "/payouts", payout)
     const limit = yield* ask("PATCH", "", { approval_limit: 50_000 })
-    const run = (...args: ReadonlyArray<string>) =>
-      pix(["approvals", "approve", ...args], { env: { PIX_URL: operatorUrl, PIX_TOKEN: other.token } })
+    const env = { PIX_URL: operatorUrl, PIX_TOKEN: other.token, TERM: "xterm-256color" }
+    const run = (...args: ReadonlyArray<string>) => pix(["approvals", "approve", ...args], { env })
     const statuses = Effect.forEach([first, second, limit], ({ id }) =>
       Effect.map(operated<Approval>("GET", `/approvals/${id}`), ({ status }) => status)
     )
-    return { accountId, ask, first, second, limit, other, payout, run, statuses }
+    return { accountId, ask, env, first, second, limit, other, payout, run, statuses }
   })
 
   it.effect("CLI-44, OPR-240: one question shows all, their sum, the balance after all, and what is asked twice", () =>
@@ -92,6 +96,26 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
       const { balance } = yield* operated<{ balance: { available: number } }>("GET", `/accounts/${accountId}`)
       assert.strictEqual(balance.available, 40_000)
     })
+  )
+
+  it.effect.skipIf(!hasTerminal)("CLI-8, CLI-44: on a terminal it asks once; n does nothing, y approves all", () =>
+    Effect.gen(function* () {
+      const { env, first, limit, second, statuses } = yield* setup
+      const answered = Effect.fnUntraced(function* (key: string) {
+        const ids = [first.id, second.id, limit.id]
+        const running = yield* start(["approvals", "approve", ...ids], { env, onTerminal: true })
+        yield* eventually(Effect.sync(running.out), (out) => out.includes("Approve all 3?"), 60_000)
+        running.type(key)
+        return yield* running.ended
+      })
+      assert.strictEqual((yield* answered("n")).code, 2)
+      assert.deepStrictEqual(yield* statuses, ["pending", "pending", "pending"])
+      const { code, out } = yield* answered("y")
+      assert.strictEqual(code, 0, out)
+      assert.include(out, `${first.id}  Create a payout  R$ 300,00`)
+      assert.include(out, `${limit.id}  Change an account`)
+      assert.deepStrictEqual(yield* statuses, ["approved", "approved", "approved"])
+    }).pipe(Effect.scoped)
   )
 
   it.effect("CLI-2, CLI-44: a refused request stops no other, and the exit code says that there was one", () =>

@@ -22,6 +22,7 @@ import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
 import * as ContradictoryOutcomes from "./payments/exceptions/ContradictoryOutcomes.ts"
 import { Exceptions } from "./payments/exceptions/Exceptions.ts"
 import { ReturnedPayouts } from "./payments/exceptions/ReturnedPayouts.ts"
+import { UnreturnedLosses } from "./payments/exceptions/UnreturnedLosses.ts"
 import { ExceptionStore } from "./payments/exceptions/ExceptionStore.ts"
 import * as Simulator from "./providers/simulator/Simulator.ts"
 import { SimulatorNotifications } from "./reports/SimulatorNotifications.ts"
@@ -210,7 +211,7 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
   Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
-  Layer.provideMerge(ExceptionReturns.layer),
+  Layer.provideMerge(Layer.merge(ExceptionReturns.layer, UnreturnedLosses.layer)),
   Layer.provideMerge(ContradictoryOutcomes.layer),
   Layer.provideMerge(ExceptionDisputes.layer),
   Layer.provideMerge(AcceptedMoney.layer),

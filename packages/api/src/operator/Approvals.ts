@@ -90,6 +90,9 @@ export const Approval = Schema.Struct({
   before: Schema.NullOr(SomeFields).annotateKey({ description: "The values that it replaces." }),
   summary: ApprovalSummary,
   requested_by: Who,
+  token_made_by: Schema.NullOr(Who).annotateKey({
+    description: "Another operator, who made the token of the request and so is behind it too (OPR-203)."
+  }),
   decided_by: Schema.NullOr(Who),
   reason: Schema.NullOr(Schema.String).annotateKey({
     description: "Why it was rejected, or why it could not be done any more."

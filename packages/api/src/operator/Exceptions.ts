@@ -68,7 +68,8 @@ export const AcquirerException = Schema.Struct({
     description: "The payout that came back, or whose outcome it contradicts."
   }),
   refund_id: Schema.NullOr(Id).annotateKey({
-    description: "The refund whose outcome it contradicts, or the order of an exception's return."
+    description:
+      "The refund whose outcome it contradicts, the order of an exception's return, or the dispute of accepted money that was lost."
   }),
   provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
     description: "Of a `contradictory_outcome`: what the provider says."

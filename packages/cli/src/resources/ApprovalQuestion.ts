@@ -1,5 +1,6 @@
 /** The question before requests are approved: what each of them would do, and all together. OPR-240. */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
+import { differenceOf } from "@pix-payments/api/operator/ApprovalChange"
 import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
 import type { OperatorRecipient } from "@pix-payments/api/operator/Recipient"
 import { amountOf, reais } from "../Money.ts"
@@ -26,7 +27,7 @@ export const approvalQuestion = (approvals: ReadonlyArray<Approval>): string => 
 const indented = (line: string): string => `  ${line}`
 
 /** What a request would do, a line for each part. The balance after several is that after all. */
-const linesOf = ({ requested_by, summary }: Approval, isOneOfSeveral = false): ReadonlyArray<string> => {
+const linesOf = ({ requested_by, summary, token_made_by }: Approval, isOneOfSeveral = false): ReadonlyArray<string> => {
   const { account, amount, balance_after, changes, destination, duplicates, fee, resource } = summary
   const isOther = resource !== null && resource.id !== account?.id
   return [
@@ -36,12 +37,17 @@ const linesOf = ({ requested_by, summary }: Approval, isOneOfSeveral = false): R
     ...(isOther ? [`${resource.object}: ${named(resource)}`] : []),
     ...(account === null ? [] : [`account: ${named(account)}`]),
     ...changes.map(({ after, before, field }) => {
+      const part = differenceOf(before, after)
+      if (part !== undefined) {
+        const [less, more] = [part.removed, part.added].map((values) => shownValue(field, values))
+        return `${printable(field)}, ${part.count} in all: removed ${less}; added ${more}`
+      }
       const from = before === undefined ? "" : `${shownValue(field, before)} → `
       return `${printable(field)}: ${from}${shownValue(field, after)}`
     }),
     ...duplicates.map(({ id, object }) => `repeats: ${object} ${id}`),
     ...(balance_after === null || isOneOfSeveral ? [] : [`balance after: ${reais(balance_after)}`]),
-    `requested by: ${printable(requested_by.name)}`
+    `requested by: ${printable(requested_by.name)}${token_made_by === null ? "" : `, with a token of ${printable(token_made_by.name)}`}`
   ]
 }
 
@@ -72,7 +78,7 @@ const centFields: ReadonlySet<string> = new Set(["amount", "approval_limit", "pa
 const shownValue = (field: string, value: unknown): string => {
   if (value === null || value === undefined) return absent[field] ?? "none"
   if (typeof value === "number" && centFields.has(field)) return reais(value)
-  if (Array.isArray(value)) return value.map((each) => shownValue(field, each)).join(", ")
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map((each) => shownValue(field, each)).join(", ")
   if (typeof value === "object" && "name" in value && "id" in value)
     return `${printable(String(value.name))} (${value.id})`
   return printable(typeof value === "string" ? value : JSON.stringify(value))

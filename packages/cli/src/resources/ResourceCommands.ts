@@ -165,7 +165,8 @@ const isNegative = (body: Row): boolean =>
 
 /** Says what an action waits for, and what comes after it. */
 const showWaiting = (approval: Approval): void => {
-  const { expires_at, id } = approval
+  const { expires_at, id, status } = approval
+  if (status !== "pending") return notice(`Nothing was done: the request is ${status}.`)
   notice(`Nothing is done yet. Another operator has until ${expires_at} to approve it: pix approvals approve ${id}`)
   if (isRepeated(approval.action)) notice(`Then this does it, for you only and once: ${repetitionOf(approval)}`)
 }

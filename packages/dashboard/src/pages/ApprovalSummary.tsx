@@ -5,6 +5,7 @@
  * several requests also their sum, duplicates among them, and the balance after all of them.
  */
 import type { Approval, ApprovalSummary } from "@pix-payments/api/operator/Approvals"
+import { differenceOf } from "@pix-payments/api/operator/ApprovalChange"
 import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
 import { legible } from "@pix-payments/domain/Text"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
@@ -68,12 +69,24 @@ export const Sheet = ({ of: approval }: { readonly of: Approval }) => {
           [text.changes, changes.length > 0 && <ChangeList of={changes} />],
           [text.duplicates, duplicates.length > 0 && <Duplicates of={duplicates} />],
           [text.balanceAfter, balance_after !== null && <Balance of={balance_after} />],
-          [text.by, <bdi key="by">{legible(approval.requested_by.name)}</bdi>]
+          [text.by, <Requester of={approval} key="by" />]
         ]}
       />
     </div>
   )
 }
+
+/** Who asked, and who made the token that it was asked with. */
+export const Requester = ({ of: { requested_by, token_made_by } }: { readonly of: Approval }) => (
+  <>
+    <bdi>{legible(requested_by.name)}</bdi>
+    {token_made_by !== null && (
+      <>
+        , {approvalWords().withTokenOf} <bdi>{legible(token_made_by.name)}</bdi>
+      </>
+    )}
+  </>
+)
 
 /** All that several requests would do together. */
 export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<Approval> }) => {
@@ -108,7 +121,7 @@ export const SelectionSheet = ({ of: approvals }: { readonly of: ReadonlyArray<A
             <SummaryLines of={approval} />
             {repeated.has(approval.id) && <span class="chip warn">{text.twice}</span>}
             <div class="quiet">
-              {text.by} <bdi>{legible(approval.requested_by.name)}</bdi>
+              {text.by} <Requester of={approval} />
             </div>
           </li>
         ))}
@@ -162,24 +175,36 @@ const Duplicates = ({ of: duplicates }: { readonly of: ApprovalSummary["duplicat
 /** Each field that is set; of one that is replaced also the value before it. */
 const ChangeList = ({ of: changes }: { readonly of: ApprovalSummary["changes"] }) => (
   <ul class="changed">
-    {changes.map(({ after, before, field }) => (
-      <li key={field}>
-        <span class="quiet">{fieldName(field)}:</span>{" "}
-        {before !== undefined && (
-          <>
-            <del>
-              <bdi>{shown(field, before)}</bdi>
-            </del>{" "}
-            →{" "}
-          </>
-        )}
-        <b>
-          <bdi>{shown(field, after)}</bdi>
-        </b>
-      </li>
+    {changes.map((change) => (
+      <Change of={change} key={change.field} />
     ))}
   </ul>
 )
+
+const Change = ({ of: { after, before, field } }: { readonly of: ApprovalSummary["changes"][number] }) => {
+  const text = approvalWords()
+  const part = differenceOf(before, after)
+  return (
+    <li>
+      <span class="quiet">
+        {fieldName(field)}
+        {part !== undefined && ` (${text.inAll(part.count)})`}:
+      </span>{" "}
+      {before !== undefined && (
+        <>
+          {part !== undefined && <span class="quiet">{text.removed}</span>}{" "}
+          <del>
+            <bdi>{shown(field, part?.removed ?? before)}</bdi>
+          </del>{" "}
+          → {part !== undefined && <span class="quiet">{text.added}</span>}{" "}
+        </>
+      )}
+      <b>
+        <bdi>{shown(field, part?.added ?? after)}</bdi>
+      </b>
+    </li>
+  )
+}
 
 const fieldName = (field: string): string =>
   (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? field.replaceAll("_", " ")

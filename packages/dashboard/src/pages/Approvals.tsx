@@ -22,7 +22,7 @@ import { Secret } from "../parts/Secret.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { actionName, headline, SelectionSheet, Sheet, SummaryLines } from "./ApprovalSummary.tsx"
+import { actionName, headline, Requester, SelectionSheet, Sheet, SummaryLines } from "./ApprovalSummary.tsx"
 import { approvalWords } from "./approvalWords.ts"
 import { Unrequested } from "./Unrequested.tsx"
 
@@ -62,7 +62,7 @@ export const Approvals = () => {
             cell: ({ summary }) =>
               summary.balance_after !== null && <span class="nowrap">{money(summary.balance_after)}</span>
           },
-          { name: text.by, cell: ({ requested_by }) => <bdi>{legible(requested_by.name)}</bdi>, wide: true },
+          { name: text.by, cell: (approval) => <Requester of={approval} />, wide: true },
           { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true },
           {
             name: fields.status,
@@ -86,8 +86,10 @@ const approvalStateName = (state: string): string =>
   (approvalWords().states as Readonly<Record<string, string>>)[state] ?? state
 
 /** The server refuses who may not decide for another reason. */
-const mayDecide = ({ requested_by, status }: Approval): boolean =>
-  status === "pending" && may("operator") && session.state.value?.operator.id !== requested_by.id
+const mayDecide = ({ requested_by, status, token_made_by }: Approval): boolean =>
+  status === "pending" &&
+  may("operator") &&
+  ![requested_by.id, token_made_by?.id ?? requested_by.id].includes(session.state.value?.operator.id ?? null)
 
 const Asked = ({
   of: approval,

@@ -23,12 +23,15 @@ export interface Infractions {
   readonly get: (id: string) => Result.Result<Infraction, Refusal>
   readonly list: (range: Range, page: PageRequest) => Page<Infraction>
   readonly defend: (id: string, text: string) => Result.Result<Infraction, Refusal>
-  /** Ends an open dispute. An outcome is final, unless the provider `overrules` itself. */
+  /**
+   * Ends an open dispute. An outcome is final, unless the provider `overrules` itself. Of one that is accepted it takes back all
+   * that is left, or at most `takesBack`.
+   */
   readonly close: (
     id: string,
     status: Exclude<InfractionStatus, "ABERTA" | "EM_DEFESA">,
     analystReason?: string,
-    options?: { readonly overrules: boolean }
+    options?: { readonly overrules?: boolean; readonly takesBack?: number }
   ) => Result.Result<Infraction, Refusal>
 }
 
@@ -93,7 +96,8 @@ export const makeInfractions = (state: State, receipts: Receipts): Infractions =
         infraction.analystReason = analystReason
         infraction.closedAtMs = state.now()
         infraction.updatedAtMs = state.now()
-        if (status === "ACEITA") receipts.takeBack(infraction.endToEndId, infraction.cents)
+        const cents = Math.min(infraction.cents, options?.takesBack ?? infraction.cents)
+        if (status === "ACEITA") receipts.takeBack(infraction.endToEndId, cents)
         return infraction
       })
   }

@@ -144,8 +144,8 @@ export const makeReceipts = (state: State): Receipts => {
 
   const takeBack: Receipts["takeBack"] = (endToEndId, cents) =>
     Result.flatMap(find(endToEndId), (pix) => {
-      const taken = Math.min(cents, returnableCents(pix), Math.max(0, state.balanceCents))
-      if (taken === 0) return Result.succeed(undefined)
+      const taken = Math.min(cents, returnableCents(pix), state.balanceCents)
+      if (taken <= 0) return Result.succeed(undefined)
       const { id } = order(pix, alphanumeric(state.random, 32), { cents: taken, nature: "MED_FRAUDE" })
       return settleReturn(endToEndId, id, {})
     })
@@ -177,7 +177,7 @@ export const makeReceipts = (state: State): Receipts => {
         const fate: Fate<string> =
           cents > spendableCents(state)
             ? { _tag: "Failed", afterMs: 0, with: "Saldo insuficiente para realizar a devolução." }
-            : state.settings.returnFate({ pix, cents })
+            : state.settings.returnFate({ pix, id, cents })
         const ordered = order(pix, id, returnOrder)
         planOutcome(state, fate, "Devolução desfeita.", (failedBecause, overrules) => {
           settleReturn(endToEndId, id, { ...(failedBecause !== undefined && { failedBecause }), overrules })

@@ -154,7 +154,11 @@ export interface Settings {
   readonly openingCents: number
   /** Whether a webhook may be plain HTTP, for receivers in tests. Providers refuse it. */
   readonly acceptsHttpWebhooks: boolean
-  readonly returnFate: (order: { readonly pix: ReceivedPix; readonly cents: number }) => Fate<string>
+  readonly returnFate: (order: {
+    readonly pix: ReceivedPix
+    readonly id: string
+    readonly cents: number
+  }) => Fate<string>
   readonly payoutFate: (payout: Payout) => Fate<PayoutError>
   /** What the MED takes back of a Pix that arrives. */
   readonly takenBack: (pix: ReceivedPix) => Later | undefined

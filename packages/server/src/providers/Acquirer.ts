@@ -194,6 +194,8 @@ export interface UnreadableEntry {
   /** What arrived: JSON of at most 4 KiB. */
   readonly text: string
   readonly reason: string
+  /** Of its Pix; undefined where that cannot be read. */
+  readonly endToEndId: string | undefined
 }
 
 /** What one connection can do. Absent: the provider does not offer it. */

@@ -18,6 +18,17 @@ export interface LateOutcome {
   readonly reason?: string | undefined
 }
 
+/** The money of a MED that the books have as returned. */
+export interface Loss {
+  /** Of the refund; of accepted money, of the dispute. */
+  readonly id: string
+  readonly connectionId: string
+  readonly accountId: string
+  readonly chargeId: string | null
+  /** Cents. */
+  readonly amount: number
+}
+
 /** A provider's answer, as an outcome. */
 export const lateFrom = (answer: ReturnOutcome): LateOutcome =>
   answer._tag === "Completed" ? { outcome: "completed" } : { outcome: "failed", reason: answer.reason }
@@ -45,6 +56,11 @@ export class LateOutcomes extends Context.Service<
     readonly ofPayout: (payoutId: string, late: LateOutcome) => Effect.Effect<Outcome, SqlError>
     /** Of the order of a return, in such a transaction. */
     readonly ofReturn: (orderId: string, late: LateOutcome) => Effect.Effect<Outcome, ChangedMeanwhile | SqlError>
+    /**
+     * Of a MED that is lost, in a transaction that has locked its ledger accounts: `failed` where the provider lists no return of
+     * it, `completed` once it does.
+     */
+    readonly ofLoss: (loss: Loss, late: LateOutcome) => Effect.Effect<Outcome, SqlError>
     /** Answers of providers to what this process asked, each in a transaction of its own. */
     readonly answered: {
       readonly payout: (payoutId: string, late: LateOutcome) => Effect.Effect<void, Unavailable>

@@ -99,16 +99,16 @@ export class Reports extends Context.Service<
       })
 
       /** Sets an entry aside that failed too often. */
-      const setAside = (connectionId: string, where: ListedIn | undefined, item: unknown) => (reason: string) => {
+      const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
         if (where === undefined) return Effect.succeed(oneFailure)
         const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
-        const entry = { text, reason: `it fails to be applied: ${reason}` }
+        const entry = { text, reason: `it fails to be applied: ${reason}`, endToEndId: item.endToEndId ?? undefined }
         return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
           digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
         )
       }
 
-      const applyPage = Effect.fnUntraced(function* <A>(
+      const applyPage = Effect.fnUntraced(function* <A extends Entry>(
         connectionId: string,
         where: ListedIn | undefined,
         page: ReadonlyArray<A>,
@@ -221,6 +221,11 @@ export class Reports extends Context.Service<
       })
     })
   )
+}
+
+/** An entry of a list. */
+interface Entry {
+  readonly endToEndId: string | null
 }
 
 const oneFailure: Applied = { ...nothingApplied, failures: 1 }

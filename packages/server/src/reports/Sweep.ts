@@ -5,7 +5,8 @@
  * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
  *   in 24 hours its last three days. Nothing before the connection's creation is read.
  * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
- *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most.
+ *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
+ *   lost and has no return is an exception (`UnreturnedLosses.ts`).
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
  * - A list that cannot be read delays no other list. A notification that fails delays none after it: the sweep is
@@ -24,6 +25,7 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { UnreturnedLosses } from "../payments/exceptions/UnreturnedLosses.ts"
 import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
 import { ReportStore } from "./ReportStore.ts"
@@ -47,6 +49,7 @@ export class Sweep extends Context.Service<
       const reports = yield* Reports
       const acquirer = yield* Acquirer
       const entries = yield* UnreadableEntries
+      const losses = yield* UnreturnedLosses
       const metrics = yield* Metrics
 
       /** Every page of a list, one after the other. */
@@ -180,6 +183,7 @@ export class Sweep extends Context.Service<
           const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
           yield* readList(due, provider, { list: "returned", fromMs: startMs, toMs })
           startMs = toMs < due.nowMs ? toMs : null
+          if (startMs === null) yield* losses.raise(due.connectionId)
           yield* store.returnsRead(due.connectionId, startMs)
         }
       })

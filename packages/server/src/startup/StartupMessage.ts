@@ -4,12 +4,13 @@
  * Guarantees:
  * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them, or the generated token.
  * - The sign-in link of the demo signs in as the installation's token does, which is printed beside it.
- * - A start without `--demo` warns if the acquirer is the simulator.
+ * - A start without `--demo` warns if the acquirer is the simulator, and where any certificate may call back.
  */
 import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { hasProperty } from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
@@ -36,6 +37,13 @@ export const logReady = Effect.gen(function* () {
   })
   if (settings.acquirer === "simulator") {
     yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
+  }
+  const { acquirerCertificateNames, acquirerPort, acquirerTlsCa, acquirerTrustedProxy } = settings
+  const verifies = Option.isSome(acquirerTlsCa) || acquirerTrustedProxy.length > 0
+  if (Option.isSome(acquirerPort) && verifies && acquirerCertificateNames.length === 0) {
+    yield* Effect.logWarning(
+      "any certificate of the authority in ACQUIRER_TLS_CA, or that the proxy verifies, may call back: name the provider's in ACQUIRER_CERTIFICATE_NAMES"
+    )
   }
 })
 

@@ -2,8 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import * as Effect from "effect/Effect"
-import { makeApprovers } from "../support/Approvals.ts"
+import { approve, makeApprovers } from "../support/Approvals.ts"
 import { funded, operated } from "../support/Money.ts"
+import { makeOperator, withToken } from "../support/Operators.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
 import { hasBrowser, type Visit, visiting } from "./Visit.ts"
 
@@ -57,6 +58,57 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
       }),
     600_000
   )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-203, OPR-240: one new recipient among forty, and who made the token of a request",
+    () =>
+      Effect.gen(function* () {
+        const { operate, operatorUrl } = yield* TestService
+        const { accountId, asking, maker, token } = yield* makeTokenOf
+        const recipients = Array.from({ length: 40 }, (_, n) => `loja-${n}@example.com`)
+        yield* operated("PATCH", `/accounts/${accountId}`, { limits: { recipients } })
+        const limits = { recipients: recipients.with(20, "ana@example.com") }
+        const body = { limits, approval_limit: 900 }
+        const asked = yield* withToken(operate, asking)("PATCH", `/operator/v1/accounts/${accountId}`, { body })
+        assert.strictEqual(asked.status, 202, asked.text)
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/approvals?status=pending")
+          await visit.signIn(maker)
+          const row = page.getByRole("row").filter({ hasText: "ana@example.com" })
+          await row.waitFor()
+          // Who made the token does not decide.
+          assert.strictEqual(await row.getByRole("button", { name: "Approve" }).count(), 0)
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await visit.signIn(token)
+          await row.getByRole("button", { name: "Approve" }).click()
+          const dialog = page.getByRole("dialog")
+          const text = (await dialog.innerText()).replace(/\s+/g, " ")
+          assert.include(text, "recipients (40 in all): removed loja-20@example.com → added ana@example.com")
+          assert.include(text, "admin, with a token of admin")
+          await visit.look("sheet-recipients")
+          await page.setViewportSize(PHONE)
+          await visit.look("sheet-recipients-phone")
+          await visit.submit("Approve")
+          await row.waitFor({ state: "detached" })
+          visit.assertNoFault()
+        })
+        const { limits: after } = yield* operated<{ limits: Fields }>("GET", `/accounts/${accountId}`)
+        assert.sameMembers(after["recipients"] as Array<string>, limits.recipients)
+      })
+  )
+})
+
+/** An account, a token of one admin that another one made, and the tokens of the maker and of a third. */
+const makeTokenOf = Effect.gen(function* () {
+  const { one, other } = yield* makeApprovers
+  const third = yield* makeOperator("admin")
+  const { accountId } = yield* funded(1000, { name: "Padaria Nova" })
+  const ask = one.call<Approval & { token: string }>("POST", `/operator/v1/operators/${other.id}/tokens`, {
+    body: { name: "laptop" }
+  })
+  yield* approve(third.call, (yield* ask).body.id)
+  return { accountId, asking: (yield* ask).body.token, maker: one.token, token: third.token }
 })
 
 const english = {

@@ -7,7 +7,7 @@ import { hasBrowser, visiting } from "./Visit.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
   it.effect.skipIf(!hasBrowser)(
-    "sign in, create an account, an application and a key, see a charge arrive, pay it, and see the money",
+    "OPR-170: sign in, create an account, an application and a key, see a charge arrive, pay it, return a part, and see the money",
     () =>
       Effect.gen(function* () {
         const { operatorToken, operatorUrl } = yield* TestService
@@ -57,7 +57,13 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
           await page.getByText("R$ 33,56 left").waitFor()
 
           await page.getByRole("link", { name: "Today" }).click()
-          await page.locator(".tile").filter({ hasText: "Received today" }).getByText("R$ 45,90").waitFor()
+          const tile = (name: string, value: string) =>
+            page.locator(".tile").filter({ hasText: name }).locator("strong").filter({ hasText: value }).waitFor()
+          await tile("Received today", "R$ 45,90")
+          await tile("Returned today", "R$ 12,34")
+          await tile("Sent today", "R$ 0,00")
+          await tile("Net today", "R$ 33,56")
+          await page.getByText("Paid of all charges, since the start").waitFor()
           visit.assertNoFault()
           assert.strictEqual(await page.getByRole("img", { name: "Per day" }).count(), 1)
         })

@@ -1,8 +1,11 @@
 /** Entries of a provider's lists that cannot be read, or fail to be applied. */
 import { assert, layer } from "@effect/vitest"
+import { entriesOf, type Unreadable } from "@pix-payments/api-pix/Decoding"
+import { decodeReceivedPix } from "@pix-payments/api-pix/Messages"
 import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { UnreadableEntries } from "../../src/payments/exceptions/UnreadableEntries.ts"
 import {
   connectedBank,
   type ConnectedBank,
@@ -13,7 +16,7 @@ import {
   sweepNow
 } from "../support/ConnectedBank.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
-import { type Exception, resolved, txidOf } from "../support/Exceptions.ts"
+import { type Exception, newPix, notified, resolved, txidOf } from "../support/Exceptions.ts"
 import { changeSchema } from "../support/LiveSchema.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
@@ -137,6 +140,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* sweepNow(bank)
         assert.deepInclude((yield* unreadableOf(bank.connectionId))[0], { status: "resolved", action: null })
       })
+  )
+
+  it.effect.each([
+    { where: "behind 4 KiB", before: { infoPagador: "x".repeat(5000) }, form: (id: string) => id },
+    { where: "beside another one within", before: { pagador: { endToEndId: newPix() } }, form: (id: string) => id },
+    { where: "in another form", before: {}, form: (id: string) => `${id.slice(0, 9)}-${id.slice(9)}` }
+  ])("OPR-232: one whose end-to-end id is $where is accepted; the payment, once read, is a copy", ({ before, form }) =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const { raise } = yield* UnreadableEntries
+      const endToEndId = form(newPix())
+      const entry = { ...before, endToEndId, txid: "x".repeat(32), valor: "1,00", chave: bank.double.key }
+      const reading = { nowMs: 0, zone: "America/Sao_Paulo", unreadable: new Array<Unreadable>() }
+      entriesOf([entry], decodeReceivedPix, reading)
+      yield* raise(bank.connectionId, { list: "received", fromMs: 0, toMs: 1 }, reading.unreadable)
+      const [exception] = yield* unreadableOf(bank.connectionId)
+      assert.strictEqual(exception!.end_to_end_id, endToEndId)
+      yield* resolved(exception!.id, { action: "accept", amount: 100, account_id: bank.accountId })
+      const payment = { _tag: "charge.paid", connectionId: bank.connectionId, txid: entry.txid, amount: 100 } as const
+      assert.strictEqual(yield* notified({ ...payment, endToEndId }), "ignored")
+      assert.strictEqual(yield* availableOf(bank.key), 100)
+      yield* assertLedgerHolds
+    })
   )
 
   it.effect("OPR-232: an operator accepts one with its amount; the payment, once read, is a copy", () =>

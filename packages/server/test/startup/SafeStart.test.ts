@@ -6,10 +6,12 @@ import * as Redacted from "effect/Redacted"
 import { randomUUID } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { startDouble } from "../support/Bank.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { operated } from "../support/Money.ts"
 import { createDatabase, createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { failedStart, ran, startProcess } from "../support/Process.ts"
+import { eventually } from "../support/Receiver.ts"
 import { stoppable } from "../support/StoppableService.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
@@ -62,6 +64,35 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
         assert.match(written, expected)
         assert.lengthOf(written.trim().split("\n"), 1)
       }
+    })
+  )
+
+  it.effect("OPR-91: warns where any certificate of the authority may call back", () =>
+    Effect.gen(function* () {
+      const { authority } = yield* startDouble()
+      const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "callbacks", usage: "server" }))
+      const folder = yield* temporaryFolder
+      for (const [name, text] of Object.entries({ ca, cert, key }))
+        yield* Effect.promise(() => writeFile(join(folder, name), text))
+      const env = {
+        DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN,
+        ACQUIRER: "connections",
+        ACQUIRER_PORT: "0",
+        ACQUIRER_TLS_CA: join(folder, "ca"),
+        ACQUIRER_TLS_CERT: join(folder, "cert"),
+        ACQUIRER_TLS_KEY: join(folder, "key")
+      }
+      const warning = /any certificate .* may call back: name the provider's in ACQUIRER_CERTIFICATE_NAMES/
+      const any = yield* startProcess(env)
+      yield* eventually(Effect.sync(any.written), (text) => warning.test(text))
+      any.signal("SIGTERM")
+      yield* any.ended
+      const named = yield* startProcess({ ...env, ACQUIRER_CERTIFICATE_NAMES: "webhooks.bank.example" })
+      named.signal("SIGTERM")
+      yield* named.ended
+      assert.notMatch(named.written(), warning)
     })
   )
 

@@ -6,6 +6,7 @@ import { parseNetworks } from "@pix-payments/domain/PublicUrl"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import * as Http from "node:http"
 import * as Net from "node:net"
@@ -96,14 +97,20 @@ export const peer = (talk: (socket: Net.Socket) => void): Effect.Effect<{ readon
       })
   )
 
-/** A port without a listener. */
+/** A port without a listener. It is below those that an operating system gives to connections, so that none takes it. */
 export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
-  const server = Net.createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const port = portOf(server)
-  server.close()
-  await once(server, "close")
-  return port
+  while (true) {
+    const port = randomInt(10_000, 32_000)
+    const server = Net.createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false))
+      server.listen(port, "127.0.0.1", () => resolve(true))
+    })
+    if (!isFree) continue
+    server.close()
+    await once(server, "close")
+    return port
+  }
 })
 
 /** Repeats a read until it is as wanted; dies with the last value after four minutes. */

@@ -5,7 +5,7 @@
  * - A decision is one statement. It decides a pending, unexpired request, by an active operator who may approve, who did not
  *   request it and whom it does not concern. Whoever made a credential counts as its owner does. An approval needs a requester
  *   who may still request it.
- * - Of several decisions about one request at the same moment one is made.
+ * - Of several decisions about one request at the same moment one is made, by the rights that operators have when it is made.
  * - An equal request that is pending is found instead of stored again.
  *
  * Rules: OPR-111 to OPR-116.
@@ -91,6 +91,7 @@ export interface ApprovalRow {
   readonly sealed: string | null
   readonly requested_by: string
   readonly made_by: string | null
+  readonly made_by_name: string | null
   readonly requested_by_name: string
   readonly status: ApprovalStatus
   readonly decided_by: string | null
@@ -101,7 +102,7 @@ export interface ApprovalRow {
   readonly used_at: Date | null
   readonly result_id: string | null
   readonly created_at: Date
-  /** The account's `available` now; null without an account. */
+  /** The `available` of the account whose money moves, now; null without an account. */
   readonly available: bigint | null
   /** The names of the resource, the account, and of what the request names by an id. */
   readonly names: Readonly<Record<string, string>>
@@ -202,6 +203,8 @@ export class ApprovalStore extends Context.Service<
         lockApproved: (id) => Effect.map(sql.unsafe(...lockOne({ id })), ({ length }) => length > 0),
 
         decide: Effect.fn("ApprovalStore.decide")(function* (id, decision, by, reason) {
+          // The decision's statement sees the operators as they are once it has the row, and not as they were before it waited.
+          yield* sql.unsafe(...lockAny({ id }))
           const decided = yield* sql.unsafe(...decideOne[decision]({ id, by: by.id, madeBy: by.madeBy, reason }))
           return decided.length === 0 ? undefined : yield* got(id)
         }),
@@ -263,11 +266,15 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
+/** The account whose money moves, also where the request concerns another one too. */
+const ownerOf = `CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id END`
+
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
-  a.requested_by, a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
+  a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name,
+  a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
   a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available,
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
   ${names} AS names, ${equalRequests} AS equal_requests`
 
 const approvalList = (asked: ApprovalStatus | undefined): List => ({
@@ -326,6 +333,8 @@ const insertOne = statement(
       to_timestamp(${p.epochMs} / 1000))
     ON CONFLICT (fingerprint) WHERE status = 'pending' DO NOTHING RETURNING id`
 )
+
+const lockAny = statement({ id: value("uuid") }, ({ id }) => `SELECT 1 FROM approvals WHERE id = ${id} FOR UPDATE`)
 
 const lockOne = statement(
   { id: value("uuid") },

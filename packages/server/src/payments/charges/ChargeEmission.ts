@@ -27,8 +27,8 @@ export class ChargeEmission extends Context.Service<
       charge: StoredCharge,
       merchant: Pick<Merchant, "name" | "document">
     ) => Effect.Effect<StoredCharge, Unavailable>
-    /** Asks again about a charge that the acquirer may have emitted before. */
-    readonly emitAgain: (charge: StoredCharge) => Effect.Effect<StoredCharge, Unavailable>
+    /** Asks again about a charge that the acquirer may have emitted before. `isOverdue`: no definite answer fails it. */
+    readonly emitAgain: (charge: StoredCharge, isOverdue: boolean) => Effect.Effect<StoredCharge, Unavailable>
   }
 >()("@pix-payments/server/ChargeEmission") {
   static readonly layer = Layer.effect(
@@ -42,7 +42,7 @@ export class ChargeEmission extends Context.Service<
       const emit = Effect.fnUntraced(function* (
         charge: StoredCharge,
         merchant: Pick<Merchant, "name" | "document">,
-        isRepeated: boolean
+        { isOverdue, isRepeated }: { readonly isOverdue: boolean; readonly isRepeated: boolean }
       ) {
         const emission = {
           method: charge.method,
@@ -59,7 +59,8 @@ export class ChargeEmission extends Context.Service<
           Effect.map((emitted) => ({ report: "emitted" as const, facts: { emitted } })),
           Effect.catchTags({
             AcquirerRefused: ({ reason }) => Effect.succeed({ report: "refused" as const, facts: { reason } }),
-            AcquirerUnclear: () => Effect.undefined
+            AcquirerUnclear: () =>
+              Effect.succeed(isOverdue ? { report: "refused" as const, facts: { reason: NO_ANSWER } } : undefined)
           })
         )
         if (answer === undefined) return charge
@@ -71,13 +72,15 @@ export class ChargeEmission extends Context.Service<
       })
 
       return ChargeEmission.of({
-        emitNew: (charge, merchant) => emit(charge, merchant, false),
-        emitAgain: (charge) =>
+        emitNew: (charge, merchant) => emit(charge, merchant, { isOverdue: false, isRepeated: false }),
+        emitAgain: (charge, isOverdue) =>
           accounts.get(charge.accountId).pipe(
-            Effect.flatMap((account) => emit(charge, account, true)),
+            Effect.flatMap((account) => emit(charge, account, { isOverdue, isRepeated: true })),
             Effect.catchTag("NotFoundError", Effect.die)
           )
       })
     })
   )
 }
+
+const NO_ANSWER = "no usable answer of the bank"

@@ -2,7 +2,8 @@
  * Asks the acquirer again about charges that it has not answered (CHG-4).
  *
  * Guarantees:
- * - each charge is asked about by one process at a time, later with each attempt, until it is `pending` or `failed`;
+ * - each charge is asked about by one process at a time, later with each attempt, until it is `pending` or `failed`; from its
+ *   `expires_at` on, an answer that is not definite fails it;
  * - one charge, account or connection that cannot be recovered delays no other.
  */
 import * as Context from "effect/Context"
@@ -16,7 +17,7 @@ import * as Batching from "../../database/batching/Batching.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { ChargeEmission } from "./ChargeEmission.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
-import { claimDueRecoveries, endRecoveries, renewRecoveries } from "./RecoveryStore.ts"
+import { type ClaimedCharge, claimDueRecoveries, endRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 
 export class ChargeRecovery extends Context.Service<
   ChargeRecovery,
@@ -43,9 +44,9 @@ export class ChargeRecovery extends Context.Service<
           )
       })
 
-      const recover = (charge: StoredCharge) =>
+      const recover = ({ charge, isOverdue }: ClaimedCharge) =>
         Effect.gen(function* () {
-          const { id, status } = yield* emitAgain(charge)
+          const { id, status } = yield* emitAgain(charge, isOverdue)
           // Otherwise a later claim ends it.
           if (status !== "processing") yield* Effect.ignore(end(id))
         }).pipe(
@@ -65,9 +66,9 @@ export class ChargeRecovery extends Context.Service<
         claimDue: (capacity) =>
           claimDueRecoveries(sql, capacity, leaseMs).pipe(
             Effect.map(({ charges, examined }) => ({
-              due: charges.map((charge) => ({
-                connectionId: charge.connectionId,
-                call: Effect.asVoid(Effect.raceFirst(recover(charge), renewing(charge)))
+              due: charges.map((claimed) => ({
+                connectionId: claimed.charge.connectionId,
+                call: Effect.asVoid(Effect.raceFirst(recover(claimed), renewing(claimed.charge)))
               })),
               hasMore: examined > 0
             }))

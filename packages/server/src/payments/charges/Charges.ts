@@ -90,7 +90,7 @@ export class Charges extends Context.Service<
           if (charge === undefined) return yield* new NotFoundError()
           if (!fits(charge)) return "overtaken" as const
           // A notification proves that the Pix was emitted, so the acquirer's answer to that comes first.
-          if (charge.status === "processing") charge = yield* emitAgain(charge)
+          if (charge.status === "processing") charge = yield* emitAgain(charge, false)
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
           const change = yield* changeBy(charge, kind, facts)
           if (change === undefined) return "ignored" as const

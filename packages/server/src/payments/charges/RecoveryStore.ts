@@ -17,6 +17,12 @@ import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { chargeColumns, chargeTable, type StoredCharge } from "./ChargeTable.ts"
 
+export interface ClaimedCharge {
+  readonly charge: StoredCharge
+  /** Its `expires_at` has passed: an answer that is not definite fails it. */
+  readonly isOverdue: boolean
+}
+
 /**
  * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
  * the time. An account is passed by while the share of the connection of its first charge is used. Charges of a paused
@@ -26,15 +32,17 @@ export const claimDueRecoveries = (
   sql: SqlClient,
   capacity: Capacity,
   leaseMs: number
-): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
+): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<ClaimedCharge> }, Unavailable> =>
   Effect.gen(function* () {
-    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint; readonly is_paused: boolean }>(
-      ...claimMany({ capacity, limit: capacity.limit, leaseMs })
-    )
+    const claimed = yield* sql.unsafe<
+      Row & { readonly examined: bigint; readonly is_paused: boolean; readonly is_overdue: boolean }
+    >(...claimMany({ capacity, limit: capacity.limit, leaseMs }))
     const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
     return {
       examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
-      charges: claimed.filter(({ id, is_paused }) => id !== null && !is_paused).map(chargeTable.decode)
+      charges: claimed
+        .filter(({ id, is_paused }) => id !== null && !is_paused)
+        .map((row) => ({ charge: chargeTable.decode(row), isOverdue: row.is_overdue }))
     }
   }).pipe(runToCompletion(sql))
 
@@ -148,7 +156,8 @@ const claimMany = statement(
       FROM claimed t WHERE n.due_at = t.due_at AND n.id = t.id AND (t.id IN (SELECT id FROM waiting)) IS TRUE
     )
     SELECT e.examined, s.* FROM (SELECT count(*) AS examined FROM claimed) e
-    LEFT JOIN (SELECT ${chargeColumns}, ${isConnectionPaused("connection_id")} AS is_paused FROM waiting) s ON true`
+    LEFT JOIN (SELECT ${chargeColumns}, ${isConnectionPaused("connection_id")} AS is_paused,
+      (expires_at <= now()) IS TRUE AS is_overdue FROM waiting) s ON true`
 )
 
 const renewMany = statement(

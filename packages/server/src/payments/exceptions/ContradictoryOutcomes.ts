@@ -132,6 +132,7 @@ export const layer = Layer.effect(
     return LateOutcomes.of({
       ofPayout,
       ofReturn,
+      ofLoss: ({ id, ...loss }, outcome) => contradict({ ...loss, payoutId: null, refundId: id }, loss.amount, outcome),
       answered: {
         payout: (payoutId, late) =>
           Effect.asVoid(ofPayout(payoutId, late)).pipe(sql.withTransaction, runToCompletion(sql)),

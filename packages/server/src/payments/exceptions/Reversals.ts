@@ -36,6 +36,7 @@ import { ExceptionReturns } from "./ExceptionReturns.ts"
 import { type ChangedMeanwhile, LateOutcomes } from "../../providers/LateOutcomes.ts"
 import { OrderStore } from "../../providers/OrderStore.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
+import { UnreturnedLosses } from "./UnreturnedLosses.ts"
 import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
 
 type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
@@ -70,6 +71,7 @@ export class Reversals extends Context.Service<
       const late = yield* LateOutcomes
       const accepted = yield* AcceptedMoney
       const exceptionDisputes = yield* ExceptionDisputes
+      const losses = yield* UnreturnedLosses
 
       /** A charge of the connection. */
       const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {
@@ -137,6 +139,7 @@ export class Reversals extends Context.Service<
           if (unmatched === 0) break
           const isAll = reversal.amount === undefined && unmatched === amount
           unmatched = yield* exceptionDisputes.takeReturn(each, reversal, isAll ? undefined : unmatched)
+          yield* losses.close(connectionOf(reversal), each.exception.id)
         }
         if (unmatched === 0) return "applied" as const
         // Not under the notification's id, which the exception of a return that waited has.
@@ -150,6 +153,7 @@ export class Reversals extends Context.Service<
         paid: ReadonlyArray<StoredException>
       ) {
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
+        if (reversal._tag === "charge.returned") yield* losses.close(connectionOf(reversal), locked.charge.id)
         if (reversal._tag === "med.opened") {
           // Without an id, it cannot be distinguished from a copy of another one.
           if (unmatched === 0 || (reversal.endToEndId ?? reversal.externalId) === undefined)

@@ -84,7 +84,8 @@ export class UnreadableEntries extends Context.Service<
           connectionId,
           kind: "unreadable",
           status: "open",
-          endToEndId: where.list === "received" || where.list === "returned" ? endToEndIdIn(entry.text) : null,
+          // An operator who accepts a payment claims its settlement.
+          endToEndId: where.list === "received" || where.list === "returned" ? (entry.endToEndId ?? null) : null,
           received: entry.text,
           occurredAtMs: nowMs,
           accountId: yield* store.accountOf(connectionId),
@@ -156,9 +157,6 @@ export class UnreadableEntries extends Context.Service<
 }
 
 const digestOf = ({ text }: UnreadableEntry): string => createHash("sha256").update(text).digest("hex")
-
-/** The Pix that an entry names in the open, so that an operator who accepts it claims its settlement. */
-const endToEndIdIn = (text: string): string | null => /"endToEndId"\s*:\s*"([A-Za-z0-9]{32})"/.exec(text)?.[1] ?? null
 
 const MOST_OPEN = 100
 const MOST_FAILURES = 5

@@ -36,6 +36,24 @@ export const layer = Layer.effect(
         )
       })
 
+    const loggedAtMs = new Map<string, number>()
+
+    /** An outage makes each call unclear: one of a minute is logged. */
+    const logged = <A, E>(connection: string, operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.tapError(call, (error) => {
+        const what = `${connection} ${operation}`
+        const nowMs = clock.currentTimeMillisUnsafe()
+        if (!(error instanceof AcquirerUnclear) || nowMs < (loggedAtMs.get(what) ?? 0) + LOGGED_EVERY_MS)
+          return Effect.void
+        loggedAtMs.set(what, nowMs)
+        return Effect.annotateLogs(
+          Effect.logWarning(`an answer of the provider is unclear: ${operation}: ${error.reason}`),
+          {
+            connection_id: connection
+          }
+        )
+      })
+
     const simulator = yield* SimulatedProvider
     const simulated = Effect.succeed(
       providerThrough(simulator, (operation, call) => timed("simulator", operation, call(simulator)))
@@ -46,7 +64,7 @@ export const layer = Layer.effect(
       (id: string): Call =>
       (operation, call) =>
         Effect.mapError(
-          registry.use(id, ({ provider }) => timed(id, operation, call(provider))),
+          registry.use(id, ({ provider }) => logged(id, operation, timed(id, operation, call(provider)))),
           (error) => (error instanceof ConnectionUnusable ? new AcquirerUnclear({ reason: error.reason }) : error)
         )
 
@@ -64,6 +82,8 @@ export const layer = Layer.effect(
     })
   })
 )
+
+const LOGGED_EVERY_MS = 60_000
 
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>): CallOutcome => {
   if (Exit.isSuccess(exit)) return "ok"

@@ -210,6 +210,7 @@ export const paymentTables = [
   `CREATE INDEX refunds_of_charge ON refunds (charge_id, id)`,
   `CREATE INDEX refunds_of_account ON refunds (account_id, status, id)`,
   `CREATE INDEX refunds_of_provider_id ON refunds (provider_id) WHERE provider_id IS NOT NULL`,
+  `CREATE INDEX refunds_unreported ON refunds (connection_id, completed_at) WHERE nature = 'dispute' AND provider_id IS NULL`,
   `CREATE INDEX refunds_by_status ON refunds (status, id)`,
   `CREATE INDEX refunds_completed ON refunds (completed_at) INCLUDE (account_id, amount) WHERE status = 'completed'`,
 
@@ -237,6 +238,8 @@ export const paymentTables = [
   )`,
   `CREATE INDEX disputes_of_charge ON disputes (charge_id, id)`,
   `CREATE INDEX disputes_of_exception ON disputes (exception_id) WHERE exception_id IS NOT NULL`,
+  `CREATE INDEX disputes_unreported ON disputes (connection_id, resolved_at)
+    WHERE exception_id IS NOT NULL AND status = 'lost' AND return_id IS NULL`,
   `CREATE INDEX disputes_of_account ON disputes (account_id, status, id)`,
   `CREATE INDEX disputes_of_status ON disputes (status, id)`,
   `CREATE INDEX disputes_by_deadline ON disputes (defense_deadline_at, id) WHERE status IN ('open', 'under_review')`,

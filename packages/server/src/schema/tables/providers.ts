@@ -80,7 +80,7 @@ export const providerTables = [
     charge_id uuid,
     account_id uuid,
     payout_id uuid, -- the payout that came back, or whose outcome it contradicts
-    refund_id uuid, -- the refund, or the order of an exception's return, whose outcome it contradicts
+    refund_id uuid, -- the refund, the order of an exception's return, or the MED of accepted money, whose outcome it contradicts
     provider_outcome text ${oneOf("provider_outcome", ["completed", "failed"])}, -- what the provider says of it
     action text ${oneOf("action", exceptionActions)},
     reason text,

@@ -8,32 +8,45 @@
 import type { Answer } from "@pix-payments/api-pix/Outcome"
 import { answerOf, type Transport, TransportFailure, type TransportRequest } from "@pix-payments/api-pix/Transport"
 import { REQUEST_FAULTS } from "@pix-payments/psp-double/Faults"
+import * as doubles from "@pix-payments/psp-double/http/Profiles"
 import { makePspMachine, type PspMachine } from "@pix-payments/psp-double/http/PspMachine"
 import type { Fate, PayoutError } from "@pix-payments/psp-double/provider/State"
+import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { SimulatedProvider } from "../../../src/providers/Acquirer.ts"
 import * as ConnectedAcquirer from "../../../src/providers/connections/ConnectedAcquirer.ts"
 import { Metrics } from "../../../src/base/observability/Metrics.ts"
-import { BANK_CONNECTIONS, type BankConnection, insertConnections, registryOver } from "./BankConnection.ts"
+import { BANK_CONNECTIONS, type BankConnection, insertConnections, type Rail, registryOver } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 export interface Bank extends SimulatedAcquirer {
   readonly double: PspMachine
+  readonly rail: Rail
   /** One, or one for each of two keys of the client. The first is the default one. */
   readonly connections: ReadonlyArray<BankConnection>
-  /** What the bank says of payouts of which it says something else later, by their ids at the bank. */
-  readonly changed: ReadonlyMap<string, ReadonlyArray<"completed" | "failed">>
+  /** What the bank says of payouts and returns of which it says something else later, by their ids at the bank. */
+  readonly changed: ReadonlyMap<string, ReadonlyArray<BankOutcome>>
+  /** The ids of payouts, and of returns with their Pix, of which the bank says nothing yet. */
+  readonly held: ReadonlyMap<string, string | undefined>
+  /** The bank decides what it has held. */
+  readonly release: () => void
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
+  /** Something happened to a payment or payout that the service reads again once a day. */
+  readonly isSurprising: () => boolean
+  /** The bank does what it says from now on, and announces nothing. */
+  readonly later: () => void
   /** The double's faults begin or end. */
   readonly storm: (on: boolean) => void
 }
 
+export type BankOutcome = "completed" | "failed"
+
 export const makeBank = (machine: Machine): Bank => {
-  const profile = machine.random() < 0.7 ? "efi" : "bacen"
+  const rail = machine.pick(["efi", "efi", "efi", "efi", "bacen", "sicoob", "inter"] as const)
   const rate = machine.pick([0.005, 0.02])
   const rates = {
     ...Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, rate])),
@@ -41,36 +54,64 @@ export const makeBank = (machine: Machine): Bank => {
     "hook-late": 0.1,
     "hook-never": 0.1
   }
-  const fate = <F>(failed: F, chance: number): Fate<F> => {
+  let isStorm = false
+  let isLate = false
+  let isSurprising = false
+  const changed = new Map<string, ReadonlyArray<BankOutcome>>()
+  const held = new Map<string, string | undefined>()
+  /** The outcome of an order: of some of a storm none for now, of some another one later. */
+  const fate = <F>(
+    what: string,
+    id: string,
+    failed: F,
+    chance: number,
+    later: { readonly held: number; readonly changed: number }
+  ): Fate<F> => {
+    if (isStorm && machine.random() < later.held) {
+      machine.count(`${what} of which the bank says nothing`)
+      return { _tag: "Held" }
+    }
     const afterMs = machine.pick([0, 200, 2000, 30_000])
-    return machine.random() < chance ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
+    const isChanged = !isLate && machine.random() < later.changed
+    const isFailed = machine.random() < (isChanged ? 0.5 : chance)
+    const first: Fate<F> = isFailed ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
+    if (!isChanged) return first
+    machine.count(`${what} of which the bank says something else later`)
+    isSurprising = true
+    changed.set(id, first._tag === "Done" ? ["completed", "failed"] : ["failed", "completed"])
+    return { ...first, changesAfterMs: machine.pick([0, 500, 20_000, 90_000]) }
   }
-  const changed = new Map<string, ReadonlyArray<"completed" | "failed">>()
+  // The others ask for one payout at a time, until it has ended.
+  const listsPayouts = rail === "efi"
   const keys = KEYS.slice(0, machine.pick([1, 2]))
   const double = makePspMachine({
     now: machine.nowMs,
     seed: machine.below(2 ** 31),
-    profile,
+    ...(rail === "efi" ? { profile: rail } : { variant: rail === "bacen" ? {} : doubles[rail] }),
     tokenLifetimeSeconds: 600,
     hookBatch: machine.pick([1, 3]),
     settings: {
       keys,
-      returnFate: () => fate("by the simulation", 0.15),
+      returnFate: ({ id, pix }) => {
+        const isOurs = idFromTxid(id) !== undefined
+        const ends = fate("returns", id, "by the simulation", 0.15, isOurs ? { held: 0.2, changed: 0.4 } : NEVER)
+        if (ends._tag === "Held") held.set(id, pix.endToEndId)
+        return ends
+      },
       payoutFate: ({ id }) => {
-        const first = fate(PAYOUT_FAILED, 0.3)
-        if (first._tag === "Held" || machine.random() > 0.1) return first
-        machine.count("payouts of which the bank says something else later")
-        changed.set(id, first._tag === "Done" ? ["completed", "failed"] : ["failed", "completed"])
-        return { ...first, changesAfterMs: machine.pick([0, 500, 20_000, 90_000]) }
+        const ends = fate("payouts", id, PAYOUT_FAILED, 0.3, { held: 0.1, changed: listsPayouts ? 0.2 : 0 })
+        if (ends._tag === "Held") held.set(id, undefined)
+        return ends
       },
       sentBack: ({ cents, id }) => {
-        if (changed.has(id) || machine.random() > 0.2) return undefined
+        if (!listsPayouts || changed.has(id) || machine.random() > 0.2) return undefined
         machine.count("payouts that are sent back")
+        isSurprising = true
         return { cents: machine.pick([cents, Math.ceil(cents / 2)]), afterMs: machine.pick([0, 1000, 60_000]) }
       }
     }
   })
-  machine.count(`histories at ${profile}`)
+  machine.count(`histories at ${rail}`)
   if (keys.length > 1) machine.count("histories with two connections of one client")
   const connections = keys.map((key, index) => {
     const rule = machine.pick(["hold", "hold", "return", "accept"] as const)
@@ -85,6 +126,16 @@ export const makeBank = (machine: Machine): Bank => {
     // Time moves to what is due next at the provider.
     const nextMs = double.provider.nextDueAtMs()
     if (nextMs !== undefined) machine.after(undefined, nextMs - machine.nowMs(), () => double.settleDue())
+  }
+
+  const release = () => {
+    for (const [id, endToEndId] of held) {
+      const isDone = machine.random() < 0.7
+      if (endToEndId === undefined) double.provider.payouts.settle(id, isDone ? {} : { error: PAYOUT_FAILED })
+      else double.provider.receipts.settleReturn(endToEndId, id, isDone ? {} : { failedBecause: "by the simulation" })
+    }
+    held.clear()
+    settleDue()
   }
 
   const exchange = (request: TransportRequest) => {
@@ -148,19 +199,32 @@ export const makeBank = (machine: Machine): Bank => {
 
   return {
     double,
+    rail,
     connections,
     changed,
+    held,
+    release,
     settleDue,
-    storm: (on) => double.faults.setRates(on ? rates : {}),
+    isSurprising: () => isSurprising,
+    later: () => {
+      isLate = true
+      double.faults.setRates({ "hook-never": 1 })
+    },
+    storm: (on) => {
+      isStorm = on
+      double.faults.setRates(on ? rates : {})
+    },
     settings: { acquirer: "connections" },
-    begin: (database) => insertConnections(database, double, connections),
+    begin: (database) => insertConnections(database, double, rail, connections),
     layerFor: (process) =>
       ConnectedAcquirer.layer.pipe(
-        Layer.provideMerge(registryOver(double, connections, transportOf(process))),
+        Layer.provideMerge(registryOver(double, rail, connections, transportOf(process))),
         Layer.provide([Layer.succeed(SimulatedProvider, nothingSimulated), Metrics.layer])
       )
   }
 }
+
+const NEVER = { held: 0, changed: 0 }
 
 const KEYS = ["7d9f0335-8dcc-4054-9bf9-0dbd61d36906", "3f0b2f5c-7a55-4d0e-9d2c-6f0a5b8f1e22"]
 

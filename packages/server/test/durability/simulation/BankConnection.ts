@@ -23,6 +23,9 @@ import { makeApiPixProvider } from "../../../src/providers/api-pix/ApiPixProvide
 import type { Database } from "./Database.ts"
 import { ACQUIRER_TIMEOUT_MS } from "./Institutions.ts"
 
+/** Whose API the double has. */
+export type Rail = "efi" | "bacen" | "sicoob" | "inter"
+
 /** A connection of the double's client. */
 export interface BankConnection {
   readonly id: string
@@ -35,14 +38,15 @@ export const BANK_CONNECTIONS = ["00000000-0000-7000-8000-0000000000b4", "000000
 
 export const insertConnections = async (
   { query }: Database,
-  { profile, provider }: PspMachine,
+  { provider }: PspMachine,
+  rail: Rail,
   connections: ReadonlyArray<BankConnection>
 ) => {
   for (const [index, { id, key, rule }] of connections.entries()) {
     await query(
       `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, exception_rule, is_default, pays_out, created_at)
        VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, $4, $5::boolean, $6::boolean, to_timestamp($7::double precision / 1000))`,
-      [id, profile.name, key, rule, String(index === 0), String(profile.name === "efi"), String(provider.now())]
+      [id, rail, key, rule, String(index === 0), String(profiles[rail].payouts !== null), String(provider.now())]
     )
     await query(`INSERT INTO connection_keys (client, pix_key, connection_id) VALUES ('client', $1, $2::uuid)`, [
       key,
@@ -58,6 +62,7 @@ export const insertConnections = async (
 /** A registry with connections to the double. It reads no rows: they never change. */
 export const registryOver = (
   double: PspMachine,
+  rail: Rail,
   connections: ReadonlyArray<BankConnection>,
   transport: Transport
 ): Layer.Layer<ConnectionRegistry> =>
@@ -65,8 +70,8 @@ export const registryOver = (
     ConnectionRegistry,
     Effect.map(
       Effect.forEach(connections, (each) =>
-        Effect.map(openOver(double, transport, each), (open) => ({
-          row: rowOf(double, each),
+        Effect.map(openOver(double, rail, transport, each), (open) => ({
+          row: rowOf(double, rail, each),
           open,
           problem: undefined
         }))
@@ -97,11 +102,11 @@ const registryOf = (
   }
 }
 
-const rowOf = ({ profile, provider }: PspMachine, { id, key, rule }: BankConnection): ConnectionRow => ({
+const rowOf = ({ provider }: PspMachine, rail: Rail, { id, key, rule }: BankConnection): ConnectionRow => ({
   id,
   name: "Bank",
   kind: "api-pix",
-  profile: profile.name,
+  profile: rail,
   settings: {},
   pix_key: key,
   statement_account: null,
@@ -110,7 +115,7 @@ const rowOf = ({ profile, provider }: PspMachine, { id, key, rule }: BankConnect
   payouts_paused: false,
   charges_paused: false,
   is_default: id === BANK_CONNECTIONS[0],
-  pays_out: profile.name === "efi",
+  pays_out: profiles[rail].payouts !== null,
   certificate_expires_at: null,
   webhook_registered_at: null,
   checked_at: null,
@@ -126,15 +131,17 @@ const rowOf = ({ profile, provider }: PspMachine, { id, key, rule }: BankConnect
 /** A connection as the service opens it, with another transport. */
 const openOver = (
   double: PspMachine,
+  rail: Rail,
   transport: Transport,
   { key }: BankConnection
 ): Effect.Effect<OpenConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const profile = profiles[double.profile.name]
+    const profile = profiles[rail]
     const connection = yield* Effect.orDie(
       makeConnection({
         profile,
         credentials: credentialsOf(double),
+        settings: { "x-conta-corrente": Redacted.make("1") },
         baseUrl: `https://bank${double.profile.basePath}`,
         tokenUrl: `https://bank${double.profile.tokenPath}`,
         limits: { timeoutMs: ACQUIRER_TIMEOUT_MS, tokenTimeoutMs: ACQUIRER_TIMEOUT_MS },

@@ -4,16 +4,16 @@ import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import type { Hook } from "@pix-payments/psp-double/HookQueue"
 import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import { returnableCents } from "@pix-payments/psp-double/provider/Receipts"
-import type { Cob, Payout, ReceivedPix } from "@pix-payments/psp-double/provider/State"
+import type { Cob, Infraction, Payout, ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { Callbacks } from "../../../src/reports/Callbacks.ts"
-import type { Bank } from "./Bank.ts"
+import type { Bank, BankOutcome } from "./Bank.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
-import type { Institutions } from "./Institutions.ts"
+import type { HeldOrder, Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
-import { type Fact, type FactOf, learnAll } from "./MoneyModel.ts"
+import { type BankReturn, type Fact, type FactOf, learnAll } from "./MoneyModel.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 export const makeBankInstitutions = (options: {
@@ -23,7 +23,7 @@ export const makeBankInstitutions = (options: {
   readonly calls: Calls
 }): Institutions => {
   const { bank, calls, database, machine } = options
-  const { double } = bank
+  const { double, rail } = bank
   const { cobs, receipts } = double.provider
   const broken: Array<string> = []
   /** Hooks that are due, those in flight with the process that has them, and those that were acknowledged. */
@@ -38,6 +38,8 @@ export const makeBankInstitutions = (options: {
   let restedAtMs = 0
   let sweeps = new Set<number>()
   let isLate = false
+  /** Pix of which a MED that was lost returned less than it contests. */
+  const short = new Set<string>()
 
   /** Two sweeps begin after the last thing that happened at the provider. */
   const awaitSweeps = async () => {
@@ -60,7 +62,7 @@ export const makeBankInstitutions = (options: {
   const connectionOf = (key: string) => bank.connections.find((each) => each.key === key)!
   const senderOf = ({ url }: Hook) => ({
     id: url.split("/").at(-1)!,
-    profile: profiles[double.profile.name],
+    profile: profiles[rail],
     pixKey: bank.connections.find(({ id }) => url.endsWith(id))!.key,
     isPaused: false,
     secretHash: undefined,
@@ -148,36 +150,45 @@ export const makeBankInstitutions = (options: {
     machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
   }
 
+  /** The end of a MED. Of one that is accepted the bank returns what it can, or wants: at most once, and nothing later. */
+  const decide = ({ cents: claimed, endToEndId, id }: Infraction) => {
+    const { infractions } = double.provider
+    const pix = Result.getOrThrow(receipts.get(endToEndId))
+    const isAlone = (factsOf.get(endToEndId) ?? []).filter(({ fact }) => isOfMed(fact.tag)).length === 1
+    const takesBack = isAlone && machine.random() < 0.5 ? machine.pick([0, 1]) : claimed
+    // How the returns of several are paired with them is a limit of the service.
+    const isEmpty = Math.min(double.provider.balanceCents(), returnableCents(pix)) < takesBack
+    const outcome = machine.pick(isEmpty && !isAlone ? (["REJEITADA"] as const) : (["ACEITA", "REJEITADA"] as const))
+    const balance = double.provider.balanceCents()
+    infractions.close(id, outcome, undefined, { takesBack })
+    // The provider takes no more than its balance.
+    const cents = balance - double.provider.balanceCents()
+    machine.count(`MEDs at the double: ${outcome}`)
+    machine.note(undefined, `the MED of ${endToEndId} is ${outcome}`)
+    if (outcome === "REJEITADA") return place(endToEndId, { tag: "won", med: id })
+    const isShort = isAlone && cents < claimed
+    place(endToEndId, { tag: "lost", med: id, cents, isShort })
+    if (!isShort) return
+    short.add(endToEndId)
+    machine.count(`MEDs at the double: lost, and ${cents === 0 ? "nothing" : "less"} is returned`)
+  }
+
   /** A MED is opened or decided, or somebody else returns a Pix, or a part of it. */
   const reverse = () => {
     const { infractions } = double.provider
-    const paid = allPix().filter((pix) => returnableCents(pix) > 0)
+    const paid = allPix().filter((pix) => returnableCents(pix) > 0 && !short.has(pix.endToEndId))
     const open = infractions.list(ALWAYS, ALL).items.filter(isOpen)
     const infraction = open.length === 0 || machine.random() < 0.4 ? undefined : machine.pick(open)
     if (infraction !== undefined && machine.random() < 0.5) {
       returnElsewhere(Result.getOrThrow(receipts.get(infraction.endToEndId)))
     } else if (infraction !== undefined) {
-      // One that is accepted returns money now: the double does not try again when there is some later.
-      const disputed = Result.getOrThrow(receipts.get(infraction.endToEndId))
-      const isEmpty = double.provider.balanceCents() <= 0 || returnableCents(disputed) < infraction.cents
-      const outcome = machine.pick(isEmpty ? (["REJEITADA"] as const) : (["ACEITA", "REJEITADA"] as const))
-      const balance = double.provider.balanceCents()
-      infractions.close(infraction.id, outcome)
-      // The provider takes no more than its balance.
-      const cents = balance - double.provider.balanceCents()
-      if (outcome === "ACEITA" && cents < infraction.cents) machine.count("MEDs at the double: more than the balance")
-      place(
-        infraction.endToEndId,
-        outcome === "ACEITA" ? { tag: "lost", med: infraction.id, cents } : { tag: "won", med: infraction.id }
-      )
-      machine.count(`MEDs at the double: ${outcome}`)
-      machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
+      decide(infraction)
     } else if (paid.length > 0) {
       // Exceptions are few.
       const misfits = paid.filter(({ cents, txid }) => txid === undefined || txid === NO_TXID || cents === MISFIT_CENTS)
       const pix = machine.pick(misfits.length > 0 && machine.random() < 0.4 ? misfits : paid)
       const { cents, endToEndId } = pix
-      if (double.profile.name === "efi" && machine.random() < 0.6) {
+      if (rail === "efi" && machine.random() < 0.6) {
         if (open.some((other) => other.endToEndId === endToEndId))
           machine.count("MEDs at the double: while one is open")
         const contested = partOf(cents)
@@ -196,8 +207,41 @@ export const makeBankInstitutions = (options: {
   return {
     broken,
     // The second merchant has the second key.
+    connections: bank.connections.map(({ id }) => id),
     connectionFor: (merchant) => (merchant === 1 ? bank.connections[1]?.id : undefined),
-    paysOut: double.profile.name !== "bacen",
+    paysOut: rail !== "bacen",
+    held: async () => {
+      const orders = await database.query<{ id: string; kind: string; exception_id: string | null }>(
+        "SELECT id, kind, exception_id FROM acquirer_orders WHERE kind IN ('refund', 'return') AND state = 'ordered'"
+      )
+      const payouts = await database.query<{ id: string; description: string }>(
+        "SELECT id, description FROM payouts WHERE status = 'processing'"
+      )
+      return [...bank.held].flatMap(([id, endToEndId]): ReadonlyArray<HeldOrder> => {
+        if (endToEndId === undefined) {
+          const sent = Result.getOrThrow(double.provider.payouts.get(id))
+          const payout = payouts.find(({ description }) => description === sent.payerInfo)
+          // The others say nothing of a payout that has ended.
+          return payout === undefined || rail !== "efi"
+            ? []
+            : [{ kind: "payout", id: payout.id, orderId: payout.id, externalId: sent.endToEndId }]
+        }
+        const order = orders.find((each) => each.id === idFromTxid(id))
+        const { rtrId } = Result.getOrThrow(receipts.getReturn(endToEndId, id))
+        if (order === undefined) return []
+        const of =
+          order.kind === "refund"
+            ? ({ kind: "refund", id: order.id } as const)
+            : ({ kind: "exception", id: order.exception_id! } as const)
+        return [{ ...of, orderId: order.id, externalId: rtrId }]
+      })
+    },
+    release: () => {
+      if (bank.held.size === 0) return
+      bank.release()
+      restedAtMs = machine.nowMs()
+    },
+    needsDays: () => short.size > 0 || bank.isSurprising(),
     storm: (on) => {
       if (isLate) return
       bank.storm(on)
@@ -209,7 +253,7 @@ export const makeBankInstitutions = (options: {
           facts.map(({ fact }) => fact),
           machine.moment()
         )
-      double.faults.setRates({ "hook-never": 1 })
+      bank.later()
       restedAtMs = machine.nowMs()
       isLate = true
     },
@@ -288,7 +332,8 @@ export const makeBankInstitutions = (options: {
         pix: allPix().map((pix) => ({
           ...pix,
           connectionId: connectionOf(pix.key).id,
-          facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? [])
+          facts: happenedTo(pix, factsOf.get(pix.endToEndId) ?? []),
+          returns: orderedOf(pix, factsOf.get(pix.endToEndId) ?? [], bank.changed)
         })),
         payouts: allPayouts().map(({ cents, id, payerInfo = "", returned, status }) => ({
           operation: payerInfo,
@@ -314,16 +359,31 @@ interface HookPix {
   readonly devolucoes?: ReadonlyArray<{ readonly id: string; readonly status: string }>
 }
 
-/** Returns that are done, and what is of MEDs. */
-const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): ReadonlyArray<Fact> => {
-  const done = returns.filter(({ status }) => status === "DEVOLVIDO")
-  const known = new Set(facts.flatMap(({ id }) => id ?? []))
-  return [
-    ...facts.flatMap(({ fact, id }) => (id === undefined || done.some((each) => each.id === id) ? [fact] : [])),
-    ...done.flatMap(({ cents, id, nature }) =>
-      nature === "ORIGINAL" && !known.has(id) ? [{ tag: "refunded" as const, cents, at: 0 }] : []
-    )
-  ]
+/** Returns of others that are done, and what is of MEDs. */
+const happenedTo = ({ returns }: ReceivedPix, facts: ReadonlyArray<BankFact>): ReadonlyArray<Fact> =>
+  facts.flatMap(({ fact, id }) => {
+    const isDone = id === undefined || returns.some((each) => each.id === id && each.status === "DEVOLVIDO")
+    return isDone ? [fact] : []
+  })
+
+/** Returns that the service ordered. */
+const orderedOf = (
+  { returns }: ReceivedPix,
+  facts: ReadonlyArray<BankFact>,
+  changed: Bank["changed"]
+): ReadonlyArray<BankReturn> =>
+  returns
+    .filter(({ id, nature }) => nature === "ORIGINAL" && !facts.some((fact) => fact.id === id))
+    .map(({ cents, id, status }) => ({
+      orderId: idFromTxid(id) ?? id,
+      cents,
+      ends: changed.get(id) ?? RETURNED[status]
+    }))
+
+const RETURNED: Readonly<Record<ReceivedPix["returns"][number]["status"], ReadonlyArray<BankOutcome>>> = {
+  EM_PROCESSAMENTO: [],
+  DEVOLVIDO: ["completed"],
+  NAO_REALIZADO: ["failed"]
 }
 
 const OUTCOMES = { REALIZADO: "completed", NAO_REALIZADO: "failed" } as const

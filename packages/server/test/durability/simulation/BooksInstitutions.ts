@@ -75,15 +75,13 @@ export const makeBooksInstitutions = (options: {
     )
   }
 
-  /** The dispute that the service made of a MED. */
-  const disputeOf = async (pix: Pix) => {
-    const [row] = await query<{ id: string }>(
-      `SELECT m.id FROM simulation_moves m JOIN disputes d ON d.id = m.id
-       WHERE m.kind = 'disputes' AND m.was IS NULL AND replace(d.charge_id::text, '-', '') = $1
-       ORDER BY m.order_no DESC LIMIT 1`,
-      [pix.txid]
-    )
-    return row?.id
+  /** The dispute that the service made of a MED; where nothing was left, it made an exception. */
+  const disputeOf = async ({ id }: Med) => {
+    const [dispute] = await query<{ id: string }>("SELECT id FROM disputes WHERE external_id = $1", [id])
+    if (dispute !== undefined) return dispute.id
+    const raised = await query("SELECT FROM acquirer_exceptions WHERE external_id = $1", [id])
+    if (raised.length === 0) broken.push(`MED ${id} was heard, and there is no dispute`)
+    return undefined
   }
 
   let ids = 0
@@ -234,7 +232,8 @@ export const makeBooksInstitutions = (options: {
         endToEndId: endToEndIdOf(txid),
         txid,
         cents: amount,
-        facts
+        facts,
+        returns: []
       }))
     return {
       pix,
@@ -246,8 +245,12 @@ export const makeBooksInstitutions = (options: {
 
   return {
     broken: books.broken,
+    connections: [],
     connectionFor: () => undefined,
     paysOut: true,
+    held: () => Promise.resolve([]),
+    release: () => {},
+    needsDays: () => false,
     storm: () => {},
     later: () =>
       learnAll(
@@ -284,10 +287,14 @@ export const makeBooksInstitutions = (options: {
           one.payoutId = ids.find(({ description }) => description === one.order.description)?.id
       }
       for (const pix of learn) {
-        const dispute = await disputeOf(pix)
-        if (dispute === undefined) broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
-        const med = pix.meds.find((each) => each.isOpen && each.dispute === undefined)
-        if (med !== undefined) med.dispute = dispute
+        // A process heard of those whose opening is reported no more.
+        const isReported = (med: Med) =>
+          pix.reports.some(
+            ({ notification }) => notification._tag === "med.opened" && notification.externalId === med.id
+          )
+        for (const med of pix.meds) {
+          if (med.isOpen && med.dispute === undefined && !isReported(med)) med.dispute = await disputeOf(med)
+        }
         learn.delete(pix)
       }
     },

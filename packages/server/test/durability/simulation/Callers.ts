@@ -38,6 +38,8 @@ export interface Callers {
   readonly operations: ReadonlyArray<Operation>
   readonly create: Operations["create"]
   readonly acceptances: Operators["acceptances"]
+  readonly settledByHand: Operators["settledByHand"]
+  readonly settleByHand: Operators["settleByHand"]
   readonly isCanceled: Operators["isCanceled"]
   /** One more merchant. */
   readonly join: (
@@ -184,6 +186,8 @@ export const makeCallers = (options: {
     create,
     join,
     acceptances: operators.acceptances,
+    settledByHand: operators.settledByHand,
+    settleByHand: operators.settleByHand,
     isCanceled: operators.isCanceled,
     resume: operators.resume,
 

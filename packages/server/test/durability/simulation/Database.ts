@@ -151,6 +151,18 @@ const preparation = [
   `CREATE TRIGGER simulation_spend AFTER INSERT ON ledger_transfers FOR EACH ROW
     WHEN (NEW.debit = 'available' AND NEW.credit IN ('payouts_in_transit', 'returns_in_transit'))
     EXECUTE FUNCTION simulation_spend()`,
+  // No payout is claimed to be sent while its account, its connection or the installation stops it.
+  `CREATE FUNCTION simulation_brake() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF EXISTS (SELECT FROM accounts a WHERE a.id = NEW.account_id AND (a.status <> 'active' OR a.payouts_paused))
+        OR EXISTS (SELECT FROM acquirer_connections c WHERE c.id = NEW.connection_id AND (c.paused OR c.payouts_paused))
+        OR EXISTS (SELECT FROM installation_settings WHERE payouts_paused) THEN
+        INSERT INTO simulation_moves (kind, id, is_now) VALUES ('brakes', NEW.id, 'sent');
+      END IF;
+      RETURN NULL;
+    END $$`,
+  `CREATE TRIGGER simulation_brake AFTER UPDATE OF attempts ON payouts FOR EACH ROW
+    WHEN (NEW.attempts > OLD.attempts AND NEW.processed_at IS NULL) EXECUTE FUNCTION simulation_brake()`,
   // Only a resend reschedules a finished delivery, and restarts its curve.
   `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

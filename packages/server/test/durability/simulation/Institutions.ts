@@ -2,6 +2,7 @@
 import type * as Layer from "effect/Layer"
 import type { Acquirer } from "../../../src/providers/Acquirer.ts"
 import type { ConnectionRegistry } from "../../../src/providers/connections/ConnectionRegistry.ts"
+import type { SettledKind } from "../../../src/payments/exceptions/HandSettlements.ts"
 import type { SettingsShape } from "../../../src/base/Settings.ts"
 import type { Database } from "./Database.ts"
 import type { Running } from "./Machine.ts"
@@ -26,10 +27,17 @@ export interface Institutions {
   readonly notifyAgain: (process: ServerProcess) => void
   /** The whole amount of a charge is paid, and the service notified, unless its acquirer does not wait for a payment. */
   readonly pay: (process: ServerProcess, chargeId: string) => void
+  readonly connections: ReadonlyArray<string>
   /** The connection of a merchant, by its number; `undefined`: the default one. */
   readonly connectionFor: (merchant: number) => string | undefined
   /** Whether payouts are sent. */
   readonly paysOut: boolean
+  /** Orders of which the bank says nothing. */
+  readonly held: () => Promise<ReadonlyArray<HeldOrder>>
+  /** The bank decides them. */
+  readonly release: () => void
+  /** Something happened that the service is sure of only days later. */
+  readonly needsDays: () => boolean
   /** The service has everything that happened so far. From now on the bank sends nothing by itself. */
   readonly later: () => void
   /** The faults of the institutions begin or end. */
@@ -52,6 +60,17 @@ export interface Institutions {
   readonly waiting: () => Promise<ReadonlyArray<string>>
   /** What the bank did, at the end. */
   readonly statement: () => BankStatement
+}
+
+/** An order that an operator may settle, who sees it at the bank. */
+export interface HeldOrder {
+  readonly kind: SettledKind
+  /** Of the payout, the refund or the exception. */
+  readonly id: string
+  /** Of the payout, or of the order of the return. */
+  readonly orderId: string
+  /** The end-to-end id, or that of the return. */
+  readonly externalId: string
 }
 
 /** The books of the bank. */

@@ -59,6 +59,10 @@ export const makeInvariants = (options: {
         broken.push(`${row.is_now} of ${row.id} spends what is not there`)
         continue
       }
+      if (row.kind === "brakes") {
+        broken.push(`payout ${row.id} is claimed to be sent, and a brake stops it`)
+        continue
+      }
       const states = moved.get(row.id) ?? []
       moved.set(row.id, [...states, row.is_now])
       const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
@@ -133,7 +137,7 @@ const fundsBelowZero = `
 /** A row of `simulation_moves`. */
 interface MoveRow {
   readonly order_no: bigint
-  readonly kind: "charges" | "payouts" | "disputes" | "transfers" | "deliveries"
+  readonly kind: "charges" | "payouts" | "disputes" | "transfers" | "deliveries" | "brakes"
   readonly id: string
   readonly was: string | null
   readonly is_now: string

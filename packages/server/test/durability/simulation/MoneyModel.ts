@@ -20,11 +20,13 @@ export type Fact = FactOf & {
 export type FactOf =
   /** Cents went back to the payer: as an operator ordered, or as somebody else did. */
   | { readonly tag: "refunded" | "returned"; readonly cents: number }
+  /** Cents of an operator's order: the bank said first that they had gone back, then that they had not; or the other way. */
+  | { readonly tag: "undone" | "late"; readonly cents: number }
   /** A MED contests cents. */
   | { readonly tag: "contested"; readonly med: string; readonly cents: number }
   | { readonly tag: "won"; readonly med: string }
-  /** Cents of a MED went back to the payer, with or without a word before. */
-  | { readonly tag: "lost"; readonly med: string; readonly cents: number }
+  /** Cents of a MED went back to the payer, with or without a word before: maybe less than it contests. */
+  | { readonly tag: "lost"; readonly med: string; readonly cents: number; readonly isShort?: boolean }
   /** An account has it from now on: an operator, or a rule, accepted it. */
   | { readonly tag: "accepted" }
 
@@ -35,7 +37,17 @@ export interface BankPix {
   readonly endToEndId: string
   readonly txid: string | undefined
   readonly cents: number
+  /** Besides the orders of operators. */
   readonly facts: ReadonlyArray<Fact>
+  readonly returns: ReadonlyArray<BankReturn>
+}
+
+/** A return that an operator ordered. */
+export interface BankReturn {
+  readonly orderId: string
+  readonly cents: number
+  /** As of a payout. */
+  readonly ends: BankPayout["ends"]
 }
 
 /** A payout that its bank has. */
@@ -55,16 +67,32 @@ export interface PixMoney {
   readonly free: number
   readonly blocked: number
   readonly unallocated: number
+  /** Of exceptions that hold what the bank did otherwise than the books: below zero where it sent beyond them. */
+  readonly contradicted: number
   /** An account has it. */
   readonly isHeld: boolean
   /** The cents that each open MED contests; where nobody has the money: will contest. */
   readonly meds: Readonly<Record<string, number>>
+  /** Of these, those that were lost, of which nothing was returned, while nobody had the money. */
+  readonly unreturned: ReadonlyArray<string>
   readonly isLost: boolean
 }
 
 /** The service has all of these. */
 export const learnAll = (facts: ReadonlyArray<Fact>, moment: number): void => {
   for (const fact of facts) fact.known ??= moment
+}
+
+/** What an operator's order did. `byHand`: the outcome that an operator settled it with, before the bank said one. */
+export const factsOfReturn = (
+  { cents, ends }: BankReturn,
+  byHand: BankPayout["ends"][number] | undefined
+): ReadonlyArray<Fact> => {
+  const said = byHand === undefined ? ends : [byHand, ...ends]
+  const isDone = ends.at(-1) === "completed"
+  const isOtherwise = said.includes(isDone ? "failed" : "completed")
+  if (!isDone && !isOtherwise) return []
+  return [{ tag: isOtherwise ? (isDone ? "late" : "undone") : "refunded", cents, at: 0 }]
 }
 
 /** What has not gone back to the payer. */
@@ -77,8 +105,10 @@ export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fac
     free: isHeld ? cents : 0,
     blocked: 0,
     unallocated: isHeld ? 0 : cents,
+    contradicted: 0,
     isHeld,
     meds: {},
+    unreturned: [],
     isLost: false
   }
   const all = 2 ** facts.length - 1
@@ -120,7 +150,7 @@ export const sentCents = (payouts: ReadonlyArray<BankPayout>): number =>
   payouts.reduce((sum, { cents, ends }) => (ends.at(-1) === "failed" ? sum : sum + cents), 0)
 
 const returnedBy = (fact: Fact): number =>
-  fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "lost" ? fact.cents : 0
+  fact.tag === "refunded" || fact.tag === "returned" || fact.tag === "late" || fact.tag === "lost" ? fact.cents : 0
 
 const precedes = (one: Fact, other: Fact): boolean =>
   (one.known !== undefined && one.known < other.at) ||
@@ -130,16 +160,29 @@ const contestedBy = (meds: PixMoney["meds"]): number => Object.values(meds).redu
 
 /** Empty where the rules allow it in no such state; several where they allow several. */
 const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
-  const { blocked, free, isHeld, meds, unallocated } = money
+  const { blocked, contradicted, free, isHeld, meds, unallocated } = money
   switch (fact.tag) {
     case "refunded":
       // Operators return what is not contested.
       return isHeld ? left(money, { free: free - fact.cents }) : [{ ...money, unallocated: unallocated - fact.cents }]
     case "returned": {
       if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents }]
-      // DSP-7: what is contested goes first.
-      const first = Math.min(fact.cents, blocked)
-      return left(money, { blocked: blocked - first, free: free - (fact.cents - first) })
+      // DSP-7: what is contested goes first. BAL-11: what a loss took that the bank did not return is not there.
+      const there = Math.min(fact.cents, free + blocked)
+      const first = Math.min(there, blocked)
+      const rest = { ...money, unallocated: unallocated - (fact.cents - there) }
+      return left(rest, { blocked: blocked - first, free: free - (there - first) })
+    }
+    case "undone": {
+      // BAL-16: the service may have heard of the last outcome alone.
+      const refunded = after(money, { ...fact, tag: "refunded" })
+      return [money, ...refunded.map((next) => ({ ...next, contradicted: next.contradicted + fact.cents }))]
+    }
+    case "late": {
+      // BAL-16: what is there goes as a return that the provider reports.
+      const there = Math.max(0, Math.min(fact.cents, isHeld ? free + blocked : unallocated))
+      const rest = { ...money, contradicted: contradicted - (fact.cents - there) }
+      return [...after(money, { ...fact, tag: "refunded" }), ...after(rest, { ...fact, tag: "returned", cents: there })]
     }
     case "contested": {
       if (!isHeld) return [{ ...money, meds: { ...meds, [fact.med]: fact.cents } }]
@@ -155,6 +198,11 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
       return [{ ...money, free: free + back, blocked: blocked - back, meds: others }]
     }
     case "lost": {
+      const own = meds[fact.med]
+      if (fact.isShort === true && own === undefined)
+        return fact.cents === 0 ? [money] : after(money, { ...fact, isShort: false })
+      if (fact.isShort === true && isHeld) return lostShort(money, fact, own!)
+      if (fact.isShort === true && fact.cents === 0) return [{ ...money, unreturned: [...money.unreturned, fact.med] }]
       if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents, meds: without(meds, fact.med) }]
       // DSP-5, DSP-7: one without a word before may be that of an open MED.
       const isNew = meds[fact.med] === undefined
@@ -166,12 +214,33 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
         return left({ ...money, meds: others, isLost: true }, { blocked: kept, free: rest - kept })
       })
     }
-    case "accepted":
-      return Object.entries(meds).reduce<ReadonlyArray<PixMoney>>(
-        (all, [med, cents]) => all.flatMap((one) => after(one, { tag: "contested", med, cents, at: fact.at })),
-        [{ ...money, free: unallocated, unallocated: 0, isHeld: true, meds: {} }]
+    case "accepted": {
+      const waiting = [
+        ...Object.entries(meds).map(([med, cents]) => ({ tag: "contested", med, cents, at: fact.at }) as const),
+        ...money.unreturned.map((med) => ({ tag: "lost", med, cents: 0, isShort: true, at: fact.at }) as const)
+      ]
+      return waiting.reduce<ReadonlyArray<PixMoney>>(
+        (all, next) => all.flatMap((one) => after(one, next)),
+        [{ ...money, free: unallocated, unallocated: 0, isHeld: true, meds: {}, unreturned: [] }]
       )
+    }
   }
+}
+
+/** DSP-4: the loss takes what the MED contests; what of it the bank does not return is available, or contradicts the books. */
+const lostShort = (money: PixMoney, fact: Extract<Fact, { tag: "lost" }>, own: number): ReadonlyArray<PixMoney> => {
+  const whole = after(money, {
+    tag: "lost",
+    med: fact.med,
+    cents: Math.min(own, money.free + money.blocked),
+    at: fact.at
+  })
+  const back = (one: PixMoney) => money.free + money.blocked - one.free - one.blocked - fact.cents
+  return whole.flatMap((one) =>
+    fact.cents === 0
+      ? [{ ...one, contradicted: one.contradicted + back(one) }]
+      : [{ ...one, free: one.free + back(one) }, ...after(money, { ...fact, isShort: false })]
+  )
 }
 
 const without = (meds: PixMoney["meds"], med: string): PixMoney["meds"] => {

@@ -1,15 +1,19 @@
 /** The operators of the simulated service: their decisions, orders, and changes of accounts. */
 import { Accounts, type AccountSettings } from "../../../src/accounts/Accounts.ts"
 import { type Decision, ExceptionResolution } from "../../../src/payments/exceptions/ExceptionResolution.ts"
+import { HandSettlements } from "../../../src/payments/exceptions/HandSettlements.ts"
+import { Installation } from "../../../src/operators/Installation.ts"
+import { ConnectionStore } from "../../../src/providers/connections/ConnectionStore.ts"
 import { Cancellations } from "../../../src/payments/charges/Cancellations.ts"
 import { Defenses } from "../../../src/payments/disputes/Defenses.ts"
 import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
 import { DeliveryStore } from "../../../src/webhooks/deliveries/DeliveryStore.ts"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Merchant } from "./Callers.ts"
 import { type Calls, errorOf } from "./Calls.ts"
-import type { Institutions } from "./Institutions.ts"
+import type { HeldOrder, Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
 import type { Operation, Operations } from "./Operations.ts"
 import type { Receivers } from "./Receivers.ts"
@@ -21,6 +25,10 @@ export interface Operators {
   readonly act: (process: ServerProcess) => void
   /** When an acceptance of each exception was asked for and answered, and for whom; neither charge nor account: as it names. */
   readonly acceptances: ReadonlyMap<string, ReadonlyArray<Acceptance>>
+  /** The outcomes with which operators settled payouts, and orders of returns, by their ids. */
+  readonly settledByHand: ReadonlyMap<string, "completed" | "failed">
+  /** Settles some of these, as operators see fit. */
+  readonly settleByHand: (process: ServerProcess, held: ReadonlyArray<HeldOrder>) => void
   /** True of a charge whose cancellation was asked for. */
   readonly isCanceled: (chargeId: string) => boolean
   /** Resumes all accounts. */
@@ -59,6 +67,7 @@ export const makeOperators = (options: {
   const resolved = new Set<string>()
   let resolvedAtMs = Number.NEGATIVE_INFINITY
   const acceptances = new Map<string, Array<Acceptance>>()
+  const settledByHand = new Map<string, "completed" | "failed">()
   /** Cancellations that were asked for, and those without an answer. */
   const canceled = new Set<string>()
   const cancels = new Set<string>()
@@ -93,7 +102,22 @@ export const makeOperators = (options: {
     )
   }
 
+  /** Stops payouts of a connection, or of all, or no more. */
+  const brake = (process: ServerProcess, connection: string | undefined, isStopped: boolean) => {
+    if (isStopped) machine.count(`payouts of ${connection === undefined ? "all" : "a connection"} are stopped`)
+    const changes = { payouts_paused: isStopped }
+    operate(
+      process,
+      `payouts of ${connection ?? "all"}: ${isStopped ? "stop" : "go"}`,
+      connection === undefined
+        ? Effect.asVoid(Installation.use(({ update }) => update(changes, () => Effect.void)))
+        : Effect.asVoid(ConnectionStore.use(({ update }) => update(connection, changes))),
+      []
+    )
+  }
+
   const resume = (process: ServerProcess) => {
+    for (const connection of [undefined, ...institutions.connections]) brake(process, connection, false)
     for (const merchant of merchants) {
       updateAccount(process, merchant, { status: "active", payouts_paused: false, charges_paused: false })
     }
@@ -122,6 +146,24 @@ export const makeOperators = (options: {
     })
   }
 
+  const settleByHand: Operators["settleByHand"] = (process, held) => {
+    for (const { externalId, id, kind, orderId } of held) {
+      if (machine.random() < 0.3) continue
+      const outcome = machine.pick(["completed", "failed"] as const)
+      const settlement = {
+        outcome,
+        externalId: outcome === "completed" ? externalId : undefined,
+        reason: "as the bank says"
+      }
+      const settled = HandSettlements.use(({ settle }) => settle(kind, id, settlement))
+      operate(process, `${kind} ${id} is settled by hand: ${outcome}`, settled, ["InvalidStateError"], (exit) => {
+        if (Exit.isFailure(exit)) return
+        machine.count("orders settled by hand")
+        settledByHand.set(orderId, outcome)
+      })
+    }
+  }
+
   const act: Operators["act"] = (process: ServerProcess) => {
     const charge = someOf("charge")
     const payout = someOf("payout")
@@ -130,11 +172,13 @@ export const makeOperators = (options: {
     if (exception !== undefined && machine.random() < 0.6) {
       return resolveException(process, exception, charge?.id ?? null)
     }
-    switch (machine.below(11)) {
+    switch (machine.below(14)) {
       case 0:
         if (charge?.id !== undefined) cancel(process, charge.id)
         return
-      case 1: {
+      case 1:
+      case 12:
+      case 13: {
         const id = charge?.id
         if (id === undefined) return
         const amount = machine.pick([undefined, 1, 400])
@@ -187,6 +231,8 @@ export const makeOperators = (options: {
         if ("status" in update && update.status === "inactive") machine.count("accounts are made inactive")
         return updateAccount(process, merchant, update)
       }
+      case 11:
+        return brake(process, machine.pick([undefined, ...institutions.connections]), machine.random() < 0.5)
       case 6: {
         const deliveries = [...receivers.received.keys()]
         if (deliveries.length === 0) return
@@ -206,6 +252,8 @@ export const makeOperators = (options: {
   return {
     act,
     acceptances,
+    settledByHand,
+    settleByHand,
     isCanceled: (chargeId) => canceled.has(chargeId),
     resume,
     finish: (process) => {

@@ -9,7 +9,15 @@ import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { Callers, Merchant } from "./Callers.ts"
 import type { Database } from "./Database.ts"
 import type { Institutions } from "./Institutions.ts"
-import { type BankPayout, type BankPix, type Fact, moneyOf, moneyOfPayout, type PixMoney } from "./MoneyModel.ts"
+import {
+  type BankPayout,
+  type BankPix,
+  type Fact,
+  factsOfReturn,
+  moneyOf,
+  moneyOfPayout,
+  type PixMoney
+} from "./MoneyModel.ts"
 
 /** Returns violations. */
 export const reconcile = async (options: {
@@ -29,14 +37,27 @@ export const reconcile = async (options: {
   )
   const charges = await query<ChargeRow>(
     `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
-       end_to_end_id FROM charges`
+       end_to_end_id, status = 'failed' AND failure_reason = 'no usable answer of the bank' AND expires_at <= now() AS is_given_up
+     FROM charges`
   )
   const exceptions = await query<ExceptionRow>(
-    `SELECT e.id, e.kind, e.status, e.connection_id, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.payout_id, e.resolved_by,
-       c.exception_rule AS rule
+    `SELECT e.id, e.kind, e.status, e.connection_id, e.end_to_end_id, e.amount, e.action, e.charge_id, e.account_id, e.payout_id,
+       e.refund_id, e.provider_outcome, e.resolved_by, c.exception_rule AS rule
      FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id`
   )
   const books = makeBooks(await query<BookRow>(booksByResource))
+
+  /** What contradicts the returns of a payment: refunds of its charge, returns of its exceptions, MEDs that were lost. */
+  const contradictionsOf = async (charge: ChargeRow | undefined, known: ReadonlyArray<ExceptionRow>) => {
+    const subjects = await query<{ id: string }>(
+      `SELECT id FROM acquirer_orders WHERE kind IN ('refund', 'return') AND (charge_id = $1::uuid OR exception_id = ANY ($2::uuid[]))
+       UNION ALL SELECT id FROM refunds WHERE charge_id = $1::uuid AND origin = 'provider'
+       UNION ALL SELECT id FROM disputes WHERE exception_id = ANY ($2::uuid[])`,
+      [charge?.id ?? null, `{${known.map(({ id }) => id).join()}}`]
+    )
+    const ids = new Set(subjects.map(({ id }) => id))
+    return exceptions.filter(({ refund_id }) => refund_id !== null && ids.has(refund_id))
+  }
 
   const ofPix = new Map<string, ChargeRow>()
   for (const charge of charges) if (charge.end_to_end_id !== null) ofPix.set(charge.end_to_end_id, charge)
@@ -52,26 +73,44 @@ export const reconcile = async (options: {
     if (accepted !== undefined && !isAsked(accepted, callers, merchantOf)) {
       broken.push(`exception ${accepted.id} is accepted by ${accepted.resolved_by}, and nobody asked for it`)
     }
-    const facts = accepted === undefined ? one.facts : [...one.facts, acceptance(accepted, callers)]
+    const facts = [
+      ...one.facts,
+      ...one.returns.flatMap((each) => factsOfReturn(each, callers.settledByHand.get(each.orderId))),
+      ...(accepted === undefined ? [] : [acceptance(accepted, callers)])
+    ]
     const possible = moneyOf(one.cents, charge !== undefined && accepted === undefined, facts)
     const found = books.take([...(charge === undefined ? [] : [charge.id]), ...known.map(({ id }) => id)])
-    const fitting = possible.filter((money) => found === accountsOf(money, account, one.connectionId))
+    const contradicted = await contradictionsOf(charge, known)
+    broken.push(
+      ...contradicted.flatMap((each) => (isAskedOfOrder(each, callers) ? [] : [`nobody accepted ${each.id}`]))
+    )
+    const beside = contradicted.filter(isInForce).map((each) => placed(each, heldBy(each)))
+    const besideBooks = books.take(contradicted.map(({ id }) => id))
+    if (besideBooks !== entriesOf("", {}, beside))
+      broken.push(`what contradicts Pix ${one.endToEndId} is in the books "${besideBooks}"`)
+    const held = beside.reduce((sum, { cents }) => sum + cents, 0)
+    const fitting = possible.filter(
+      (money) => found === accountsOf(money, account, one.connectionId) && held === money.contradicted
+    )
     const what = `Pix ${one.endToEndId} of ${one.cents} (${charge?.id ?? known[0]?.id}) with ${describe(facts)}`
     if (fitting.length === 0) {
-      const expected = possible.map((money) => accountsOf(money, account, one.connectionId)).join(" or ")
-      broken.push(`${what} is in the books "${found}", in the model "${expected}"`)
+      const expected = possible
+        .map((money) => `${accountsOf(money, account, one.connectionId)} beside ${money.contradicted}`)
+        .join(" or ")
+      broken.push(`${what} is in the books "${found}" beside ${held}, in the model "${expected}"`)
     } else if (charge !== undefined && !fitting.some((money) => statesOf(money).includes(charge.status))) {
       broken.push(`${what} pays a charge that is ${charge.status}`)
     }
   }
 
   const arrived = new Map(pix.map((one) => [one.endToEndId, one]))
-  for (const { amount, end_to_end_id, id, status } of charges) {
+  for (const { amount, end_to_end_id, id, is_given_up, status } of charges) {
     const isPaid = ["paid", "refunded", "charged_back", "infraction"].includes(status)
     if (isPaid !== (end_to_end_id !== null))
       broken.push(`charge ${id} is ${status} with the settlement ${end_to_end_id}`)
     if (end_to_end_id !== null && !arrived.has(end_to_end_id)) broken.push(`charge ${id} is paid by no Pix`)
-    if (end_to_end_id !== null) continue
+    // CHG-4: what the bank has of it does not matter any more.
+    if (end_to_end_id !== null || is_given_up) continue
     const expected = unpaid.get(id)
     if (expected === undefined) broken.push(`charge ${id} is ${status}, and the acquirer knows no Pix of it`)
     else if (!expected.includes(status))
@@ -90,13 +129,15 @@ export const reconcile = async (options: {
   for (const { amount, description, id, status } of stored) {
     const [sent, ...others] = payouts.filter(({ operation }) => operation === description)
     if (others.length > 0) broken.push(`payout ${id} was sent twice`)
-    const expected = sent === undefined ? ["pending", "canceled"] : endsOf(sent)
+    const byHand = callers.settledByHand.get(id)
+    const expected =
+      sent === undefined ? ["pending", "canceled"] : [...endsOf(sent), ...(byHand === undefined ? [] : [byHand])]
     if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
     if (sent !== undefined && sent.cents !== Number(amount)) broken.push(`payout ${id} was sent with another amount`)
     const merchant = merchantOf.get(id)
     if (merchant === undefined) continue
     const raised = exceptions.filter(({ payout_id }) => payout_id === id)
-    broken.push(...raised.flatMap((each) => (isAskedOfPayout(each, callers) ? [] : [`nobody accepted ${each.id}`])))
+    broken.push(...raised.flatMap((each) => (isAskedOfOrder(each, callers) ? [] : [`nobody accepted ${each.id}`])))
     const money = moneyOfPayout(Number(amount), merchant, status as "pending")
     const beside = besides(sent, status, raised)
     if (typeof beside === "string") broken.push(`payout ${id} of ${amount} that is ${status} ${beside}`)
@@ -115,7 +156,7 @@ export const reconcile = async (options: {
      FROM acquirer_exceptions e JOIN acquirer_connections c ON c.id = e.connection_id
      WHERE (e.status = 'open' OR e.resolved_by <> 'rule') AND (e.unallocated > 0 OR e.action IN ('accept', 'return'))
        AND (c.exception_rule = 'accept' AND e.kind IN ('wrong_amount', 'second_payment', 'late_payment')
-         OR c.exception_rule = 'return' AND e.payout_id IS NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
+         OR c.exception_rule = 'return' AND e.payout_id IS NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute', 'contradictory_outcome') AND NOT EXISTS (
            SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`
   )
   for (const { action, id, rule } of byOperator) {
@@ -174,6 +215,17 @@ interface Beside {
   readonly cents: number
 }
 
+/** Open, accepted or dismissed. */
+const isInForce = ({ action, status }: ExceptionRow): boolean => status === "open" || action !== null
+
+const heldBy = ({ amount, provider_outcome }: ExceptionRow): number =>
+  provider_outcome === "completed" ? -Number(amount) : Number(amount)
+
+const placed = (one: ExceptionRow, cents: number): Beside => ({
+  account: one.action === "accept" ? `${one.account_id} available` : `${one.connection_id} unallocated`,
+  cents
+})
+
 /** What a payout may be: as the bank said at some time. */
 const endsOf = ({ ends }: BankPayout): ReadonlyArray<string> => (ends.length === 0 ? ["processing"] : ends)
 
@@ -183,13 +235,7 @@ const besides = (
   status: string,
   raised: ReadonlyArray<ExceptionRow>
 ): ReadonlyArray<Beside> | string => {
-  const placed = (one: ExceptionRow, cents: number): Beside => ({
-    account: one.action === "accept" ? `${one.account_id} available` : `${one.connection_id} unallocated`,
-    cents
-  })
-  const [contradicting, ...others] = raised.filter(
-    ({ action, kind, status: state }) => kind === "contradictory_outcome" && (state === "open" || action !== null)
-  )
+  const [contradicting, ...others] = raised.filter((each) => each.kind === "contradictory_outcome" && isInForce(each))
   const isContradicted = sent !== undefined && sent.ends.length > 0 && sent.ends.at(-1) !== status
   if (others.length > 0) return "has two contradictions in force"
   if (isContradicted !== (contradicting !== undefined)) return `has ${contradicting?.id ?? "no contradiction"} in force`
@@ -205,7 +251,7 @@ const besides = (
 }
 
 /** An operator, or the rule, accepted what was accepted. */
-const isAskedOfPayout = ({ action, id, kind, resolved_by, rule }: ExceptionRow, { acceptances }: Callers): boolean =>
+const isAskedOfOrder = ({ action, id, kind, resolved_by, rule }: ExceptionRow, { acceptances }: Callers): boolean =>
   action !== "accept" ||
   (resolved_by === "rule" ? rule === "accept" && kind === "returned_payout" : acceptances.has(id))
 
@@ -297,6 +343,7 @@ interface ChargeRow {
   readonly status: string
   readonly amount: bigint
   readonly end_to_end_id: string | null
+  readonly is_given_up: boolean
 }
 
 interface ExceptionRow {
@@ -305,6 +352,8 @@ interface ExceptionRow {
   readonly status: string
   readonly connection_id: string
   readonly payout_id: string | null
+  readonly refund_id: string | null
+  readonly provider_outcome: string | null
   readonly end_to_end_id: string | null
   readonly amount: bigint
   readonly action: string | null

@@ -183,6 +183,24 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
   }
 
+  /** A day later operators settle what the bank says nothing of; then it does. */
+  const settleHeld = async () => {
+    await until(() => {
+      if (living().length === 0) start()
+      return serving().length > 0
+    })
+    if ((await institutions.held()).length > 0) {
+      machine.count("histories in which the bank says nothing for a day")
+      await machine.advanceTo(machine.nowMs() + DAY_MS + 60_000)
+      await settle()
+      await drain()
+      const [process] = serving()
+      if (process !== undefined) callers.settleByHand(process, await institutions.held())
+      await until(() => calls.waiting() === 0)
+    }
+    institutions.release()
+  }
+
   /** Ends all faults, and lets time pass until nothing is left to do. */
   const quiet = async () => {
     machine.storm(false)
@@ -190,6 +208,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     machine.note(undefined, "the storm is over")
     for (const process of processes) process.skewMs = 0
     callers.askAgain()
+    await settleHeld()
     let left: ReadonlyArray<string> = []
     for (let round = 0; round < QUIET_ROUNDS && broken.length === 0; round++) {
       if (living().length === 0) start()
@@ -210,15 +229,19 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** Days later, when sweeps have left their windows: the bank goes on, and says nothing of it by itself. */
   const later = async () => {
     machine.count("histories in which days pass")
-    for (const passedMs of [machine.pick([1, 4]) * DAY_MS, 70_000, 70_000]) {
+    for (const passedMs of [DAY_MS, 70_000, machine.pick([0, 3]) * DAY_MS, 70_000]) {
       await machine.advanceTo(machine.nowMs() + passedMs)
       await settle()
       await drain()
     }
     institutions.later()
     for (let left = 3 + machine.below(6); left > 0; left--) institutions.happen()
-    // Returns of long ago are read once a day.
-    await machine.advanceTo(machine.nowMs() + DAY_MS + 60_000)
+    // Payments of long ago are read once a day; a MED that was lost has returned its money within nine.
+    for (const passedMs of [70_000, 70_000, 9 * DAY_MS]) {
+      await machine.advanceTo(machine.nowMs() + passedMs)
+      await settle()
+      await drain()
+    }
     await quiet()
   }
 
@@ -230,7 +253,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     await storm()
     if (broken.length === 0 && isHostile(seed)) await siege()
     if (broken.length === 0) await quiet()
-    if (broken.length === 0 && random() < 0.35) await later()
+    if (broken.length === 0 && (random() < 0.35 || institutions.needsDays())) await later()
     if (broken.length === 0) {
       const [process] = serving()
       callers.readBack(process!)

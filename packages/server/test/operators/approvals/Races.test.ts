@@ -10,17 +10,18 @@ import { makeOperator } from "../../support/Operators.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { type Answer, TestService } from "../../support/TestService.ts"
 
-/** Statements that wait for a row of `approvals`. */
-const waitingDecisions = Effect.flatMap(SqlClient, (sql) =>
-  Effect.map(
-    sql<{
-      count: bigint
-    }>`SELECT count(DISTINCT waiting.pid) AS count FROM pg_locks waiting JOIN pg_locks used USING (pid)
-      WHERE NOT waiting.granted AND used.relation = 'approvals'::regclass
-        AND used.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    ([row]) => Number(row?.count)
+/** Statements that wait for a row of a table. */
+const waitingFor = (table: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{
+        count: bigint
+      }>`SELECT count(DISTINCT waiting.pid) AS count FROM pg_locks waiting JOIN pg_locks used USING (pid)
+        WHERE NOT waiting.granted AND used.relation = ${table}::text::regclass
+          AND used.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      ([row]) => Number(row?.count)
+    )
   )
-)
 
 /** Makes the calls while the request's row is locked, and unlocks it once `waiting` of their statements wait for it. */
 const atOnce = Effect.fnUntraced(function* <A>(
@@ -32,7 +33,7 @@ const atOnce = Effect.fnUntraced(function* <A>(
   const fibers = yield* Effect.gen(function* () {
     yield* sql`SELECT FROM approvals WHERE id = ${id}::uuid FOR UPDATE`
     const made = yield* Effect.forEach(calls, (each) => Effect.forkChild(each, { startImmediately: true }))
-    yield* eventually(waitingDecisions, (count) => count >= waiting)
+    yield* eventually(waitingFor("approvals"), (count) => count >= waiting)
     yield* before
     return made
   }).pipe(sql.withTransaction)
@@ -115,6 +116,51 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 8 } }), 
           assert.deepStrictEqual(yield* decisionsOf(id), [])
           assert.strictEqual(yield* statusOf(id), "expired")
         }
+      })
+    )
+
+    describe("OPR-43, OPR-114, OPR-116: an approval that waits while an operator loses the right to it does nothing", () => {
+      const losses = [
+        ["the approver is deactivated", "approver", { active: false }, "FORBIDDEN"],
+        ["the approver becomes a developer", "approver", { role: "developer" }, "FORBIDDEN"],
+        ["the requester is deactivated", "requester", { active: false }, "INVALID_STATE"],
+        ["the requester becomes a viewer", "requester", { role: "viewer" }, "INVALID_STATE"]
+      ] as const
+      it.effect.each(losses)("%s", ([, whose, change, refusal]) =>
+        Effect.gen(function* () {
+          const { operate } = yield* TestService
+          const { one, other } = yield* makeApprovers
+          const { approval, done } = yield* requested("payout.create", one.call)
+          const { id } = approval
+          const operator = { approver: other, requester: one }[whose]
+          const lost = operate("PATCH", `/operator/v1/operators/${operator.id}`, { body: change })
+          const [answer] = yield* atOnce(id, [approve(other.call, id)], { before: lost })
+          assertRefused(answer!, refusal)
+          assert.strictEqual(yield* done, 0)
+          assert.deepStrictEqual(yield* decisionsOf(id), [])
+        })
+      )
+    })
+
+    it.effect("OPR-114, OPR-240: an approval that waits while the money of its exception changes does nothing", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { one, other } = yield* makeApprovers
+        const { approval, done } = yield* requested("exception.accept", one.call)
+        const { id, resource } = approval
+        const approving = yield* Effect.gen(function* () {
+          yield* sql`SELECT FROM acquirer_exceptions WHERE id = ${resource!.id}::uuid FOR UPDATE`
+          const fiber = yield* Effect.forkChild(approve(other.call, id), { startImmediately: true })
+          yield* eventually(waitingFor("acquirer_exceptions"), (count) => count > 0)
+          yield* sql`UPDATE acquirer_exceptions SET unallocated = unallocated - 1 WHERE id = ${resource!.id}::uuid`
+          return fiber
+        }).pipe(sql.withTransaction)
+        assertRefused(yield* Fiber.join(approving), "INVALID_STATE")
+        assert.strictEqual(yield* done, 0)
+        assertRefused(yield* approve(other.call, id), "INVALID_STATE")
+        const { reason } = yield* operated<{ reason: string }>("GET", `/approvals/${id}`)
+        assert.strictEqual(reason, "It was changed since: unallocated.")
+        yield* sql`UPDATE acquirer_exceptions SET unallocated = unallocated + 1 WHERE id = ${resource!.id}::uuid`
       })
     )
 

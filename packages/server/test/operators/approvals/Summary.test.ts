@@ -1,9 +1,11 @@
 /** What a request for approval shows of what it would do: names, destination, changes, balance and duplicates. */
 import { assert, describe, layer } from "@effect/vitest"
-import type { Approval } from "@pix-payments/api/operator/Approvals"
+import { Approval } from "@pix-payments/api/operator/Approvals"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
 import { maskPhone } from "@pix-payments/domain/PersonalData"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
 import { assertRefused, created } from "../../support/ChargeRequests.ts"
@@ -23,7 +25,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         const { summary } = approval
         assert.strictEqual(summary.title, approvalActions[action].title)
         assert.deepStrictEqual(summary.resource?.id, approval.resource?.id)
-        assert.strictEqual(summary.account?.id ?? null, approval.account_id)
+        if (approval.account_id !== null) assert.strictEqual(summary.account?.id, approval.account_id)
         if (summary.account !== null) assert.isNotEmpty(summary.account.name)
         // A payout without a reference, a refund and an exception have no name: their amount and destination say what they are.
         const isSettlement = action.endsWith(".settle")
@@ -110,14 +112,14 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         })
       assert.deepStrictEqual<unknown>(
         yield* changesOf(`/accounts/${accountId}`, {
-          connection_id: connection!.id,
+          connection_id: connection!.id.toUpperCase(),
           approval_limit: 500,
           payouts_paused: false,
           payout_fee: { fixed: 5, basis_points: 0 }
         }),
         [
           { field: "payout_fee", before: { fixed: 0, basis_points: 0 }, after: { fixed: 5, basis_points: 0 } },
-          { field: "connection_id", before: null, after: { id: connection!.id, name: "Bancoana Bob" } },
+          { field: "connection_id", before: null, after: { id: connection!.id.toUpperCase(), name: "Bancoana Bob" } },
           { field: "approval_limit", before: null, after: 500 }
         ]
       )
@@ -196,7 +198,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
           ({ body }) => body.summary
         )
       const account = { field: "account_id", before: names[0], after: names[1] }
-      const toAccount = yield* ask({ account_id: stranger.accountId, reason: "they agreed" })
+      const toAccount = yield* ask({ account_id: stranger.accountId.toUpperCase(), reason: "they agreed" })
       assert.deepStrictEqual<unknown>(toAccount.account, names[1])
       assert.deepStrictEqual<unknown>(toAccount.changes, [account, { field: "reason", after: "they agreed" }])
       const { id: chargeId } = yield* created(stranger.key)
@@ -205,6 +207,28 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         account
       ])
     })
+  )
+
+  it.effect(
+    "OPR-213, OPR-240: what the bank sent beyond the books has an amount below zero, which clients can read",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { one } = yield* makeApprovers
+        const { accountId, key } = yield* funded(1000)
+        const available = yield* availableOf(key)
+        const [row] = yield* sql<{ id: string }>`INSERT INTO acquirer_exceptions
+        (id, connection_id, kind, status, amount, unallocated, refund_id, provider_outcome, occurred_at, created_at)
+        VALUES (uuidv7(), ${SIMULATOR_CONNECTION}::uuid, 'contradictory_outcome', 'open', 300, -300, uuidv7(), 'completed',
+          now(), now()) RETURNING id`
+        const { body } = yield* one.call<Approval>("POST", `/operator/v1/exceptions/${row!.id}/resolve`, {
+          body: { action: "accept", account_id: accountId }
+        })
+        const { amount, balance_after, changes } = (yield* Schema.decodeEffect(Approval)(body)).summary
+        assert.deepStrictEqual([amount, balance_after], [-300, available - 300])
+        assert.deepInclude<unknown>(changes[0], { field: "account_id", before: null })
+        yield* sql`DELETE FROM acquirer_exceptions WHERE id = ${row!.id}::uuid`
+      })
   )
 
   describe("OPR-240, OPR-215: a settlement shows what it does, and nothing else of its body", () => {

@@ -86,6 +86,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (
         const sql = yield* SqlClient
         const { made, maker, operate, owner, third } = yield* madeToken()
         const { approval, done } = yield* requested("payout.create", made)
+        assert.deepStrictEqual([approval.requested_by.id, approval.token_made_by?.id], [owner.id, maker.id])
         // A token of the maker for somebody else.
         const body = { name: newKey() }
         const askOther = maker.call<Approval & { token: string }>("POST", `/operator/v1/operators/${third.id}/tokens`, {

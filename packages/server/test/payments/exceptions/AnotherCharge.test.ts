@@ -1,11 +1,16 @@
 /** Money of an exception for another charge or account than its payment names. */
 import { assert, layer } from "@effect/vitest"
+import type { Approval } from "@pix-payments/api/operator/Approvals"
 import * as Effect from "effect/Effect"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
 import { assertRefused, created } from "../../support/ChargeRequests.ts"
 import { type Exception, exceptionOf, notified, paymentOf } from "../../support/Exceptions.ts"
 import { assertLedgerHolds, ledgerBalancesOf } from "../../support/Money.ts"
+import { makeOperator } from "../../support/Operators.ts"
 import { type Call, newKey, TestService } from "../../support/TestService.ts"
+
+/** An exception, or the request that waits. */
+type Answer = Pick<Exception, "id" | "status" | "account_id"> & Pick<Approval, "summary">
 
 layer(TestService.layer(), { excludeTestServices: true })("Exceptions for another charge", (it) => {
   it.effect("OPR-82, OPR-112: need a second operator, whichever account they are of", () =>
@@ -21,7 +26,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Exceptions for anothe
           return (yield* exceptionOf(payment.endToEndId)).id
         })
       const accept = (call: Call, id: string, chargeId: string, idempotencyKey = newKey()) =>
-        call<Pick<Exception, "id" | "status">>("POST", `/operator/v1/exceptions/${id}/resolve`, {
+        call<Answer>("POST", `/operator/v1/exceptions/${id}/resolve`, {
           idempotencyKey,
           body: { action: "accept", charge_id: chargeId }
         })
@@ -29,7 +34,8 @@ layer(TestService.layer(), { excludeTestServices: true })("Exceptions for anothe
       const key = newKey()
       const asked = yield* accept(one.call, first, charges[1]!.id, key)
       assert.strictEqual(asked.status, 202, asked.text)
-      assert.deepInclude<unknown>(asked.body, { action: "exception.accept", account_id: another.accountId })
+      assert.deepInclude<unknown>(asked.body, { action: "exception.accept", account_id: null })
+      assert.strictEqual(asked.body.summary.account?.id, another.accountId)
       assert.strictEqual((yield* accept(one.call, first, charges[1]!.id, key)).body.id, asked.body.id)
       assert.deepInclude(yield* ledgerBalancesOf(another.accountId), { available: 0 })
       assertRefused(yield* approve(one.call, asked.body.id), "FORBIDDEN")
@@ -56,7 +62,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Exceptions for anothe
           const payment = paymentOf(chargeId, { amount: 700 })
           yield* notified(payment)
           const { id } = yield* exceptionOf(payment.endToEndId)
-          return yield* one.call<Pick<Exception, "id" | "status">>("POST", `/operator/v1/exceptions/${id}/resolve`, {
+          return yield* one.call<Answer>("POST", `/operator/v1/exceptions/${id}/resolve`, {
             idempotencyKey: newKey(),
             body: { action: "accept", account_id: accountId }
           })
@@ -65,7 +71,16 @@ layer(TestService.layer(), { excludeTestServices: true })("Exceptions for anothe
       for (const chargeId of [charge.id, ""]) {
         const asked = yield* accepted(chargeId, another.accountId)
         assert.strictEqual(asked.status, 202, asked.text)
-        assert.deepInclude<unknown>(asked.body, { action: "exception.accept", account_id: another.accountId })
+        // It concerns the account that the payment names, too: an operator of one of them neither sees nor decides it.
+        const { account_id: of, summary } = asked.body
+        assert.deepStrictEqual(
+          [of, summary.account?.id],
+          [chargeId === "" ? another.accountId : null, another.accountId]
+        )
+        const limited = yield* makeOperator("operator", [another.accountId])
+        const seen = yield* limited.call("GET", `/operator/v1/approvals/${asked.body.id}`)
+        assert.strictEqual(seen.status, chargeId === "" ? 200 : 404)
+        if (chargeId !== "") assertRefused(yield* approve(limited.call, asked.body.id), "NOT_FOUND")
         assert.strictEqual((yield* approve(other.call, asked.body.id)).status, 200)
       }
       assert.deepInclude(yield* ledgerBalancesOf(named.accountId), { available: 700 })

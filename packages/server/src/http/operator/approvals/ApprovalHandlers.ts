@@ -52,6 +52,9 @@ export const approvalHandlers = Effect.gen(function* () {
   return handlers
 })
 
+const OWN =
+  "You asked for it, it is about you, or a token behind it or behind this call was made by such an operator: another one decides."
+
 export const approvalActionHandlers = Effect.gen(function* () {
   const sql = yield* SqlClient
   const store = yield* ApprovalStore
@@ -84,7 +87,7 @@ export const approvalActionHandlers = Effect.gen(function* () {
     const { id: by, madeBy = null } = caller
     // Who made a credential is behind what is done with it (OPR-203).
     const isOwn = [by, madeBy].some((each) => each !== null && [requested_by, made_by, concerns].includes(each))
-    if (isOwn) return yield* new Forbidden({})
+    if (isOwn) return yield* new Forbidden({ message: OWN })
     const row = yield* store.decide(id, decision, { id: by, madeBy }, reason)
     if (row === undefined) return yield* Effect.flatMap(refusalOf(id, decision), Effect.fail)
     const after = { status: row.status, action: row.action, resource_id: row.resource_id, reason }

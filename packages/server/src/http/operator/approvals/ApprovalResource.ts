@@ -14,6 +14,7 @@ export const toApproval = (row: ApprovalRow): Approval => ({
   before: row.before,
   summary: summaryOf(row),
   requested_by: { id: row.requested_by, name: row.requested_by_name },
+  token_made_by: row.made_by === null ? null : { id: row.made_by, name: row.made_by_name ?? "" },
   decided_by: row.decided_at === null ? null : { id: row.decided_by, name: row.decided_by_name ?? "operator" },
   reason: row.reason,
   expires_at: row.expires_at.toISOString(),

@@ -15,7 +15,8 @@ import { isDeepStrictEqual } from "node:util"
 import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
 
 export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
-  const { account_id: accountId, action, payout, resource_id: resourceId } = row
+  const { action, payout, resource_id: resourceId } = row
+  const accountId = accountOf(row)
   const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
   const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
   const amount = payout?.amount ?? amountOf(row)
@@ -43,6 +44,10 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
     changes: changesOf(row)
   }
 }
+
+/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
+const accountOf = ({ account_id: accountId, action, request }: ApprovalRow): string | null =>
+  action === "exception.accept" ? String(request["account_id"]) : accountId
 
 type Recipient = Fields & { readonly name: unknown }
 
@@ -128,10 +133,8 @@ const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
 }
 
 /** What is asked, with what only its effect or its context says. */
-const askedIn = ({ account_id: accountId, action, before, payout, request }: ApprovalRow): Fields => {
+const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
   if (action === "payout.release") return { description: payout?.description ?? null }
-  // A charge is of an account.
-  if (action === "exception.accept") return { ...request, account_id: accountId }
   // What the token may do is what its owner may.
   return action === "operator_token.create" ? { ...request, ...before } : request
 }
@@ -139,7 +142,7 @@ const askedIn = ({ account_id: accountId, action, before, payout, request }: App
 /** Ids with their names. */
 const named = (value: unknown, names: ApprovalRow["names"]): unknown => {
   if (Array.isArray(value)) return value.map((each) => named(each, names))
-  const name = typeof value === "string" ? names[value] : undefined
+  const name = typeof value === "string" ? names[value.toLowerCase()] : undefined
   return name === undefined ? value : { id: value, name: legible(name) }
 }
 

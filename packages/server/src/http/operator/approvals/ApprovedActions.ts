@@ -150,7 +150,8 @@ export const approvedActions = Effect.gen(function* () {
       action: "accept",
       amount: typeof amount === "number" ? amount : null,
       chargeId: textOf(charge_id),
-      accountId: textOf(account_id),
+      // A charge says its account.
+      accountId: textOf(charge_id) === null ? textOf(account_id) : null,
       reason: textOf(reason),
       unallocated: found.unallocated
     } as const

@@ -143,13 +143,15 @@ export const exceptionActionHandlers = Effect.gen(function* () {
     if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
     if (kind !== "unreadable" && !isAcceptable(exception)) return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
-    const to = charge === undefined ? { account_id: accountId } : { charge_id: charge.id }
+    const to = { ...(charge !== undefined && { charge_id: charge.id }), account_id: accountId }
+    // What is of two accounts is for operators without a limit.
+    const isOfOne = exception.accountId === null || exception.accountId === accountId
     return isNamed
       ? undefined
       : ({
           action: "exception.accept",
           resourceId: id,
-          accountId,
+          accountId: isOfOne ? accountId : null,
           concerns: null,
           request: {
             ...to,
@@ -163,7 +165,9 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 })
 
 const decisionOf = (input: ResolveException): Effect.Effect<Decision, RequestRefused> => {
-  const { account_id: accountId = null, action, amount = null, charge_id: chargeId = null, reason } = input
+  const { action, amount = null, reason } = input
+  // PostgreSQL's form of ids.
+  const [accountId = null, chargeId = null] = [input.account_id?.toLowerCase(), input.charge_id?.toLowerCase()]
   if (action === "return") return Effect.succeed({ action, reason: reason ?? null })
   if (action === "accept") return Effect.succeed({ action, amount, chargeId, accountId, reason: reason ?? null })
   return reason === undefined || reason === null
