@@ -76,7 +76,7 @@ SELECT
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit,
+  a.approval_limit, a.statement_account,
   (
     SELECT
       json_build_object(
@@ -105,7 +105,7 @@ SELECT
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
   ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit,
+  a.approval_limit, a.statement_account,
   (
     SELECT
       json_build_object(

@@ -123,15 +123,6 @@ export const statementQuery = {
   bom: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
     description: "Of CSV: `true` begins with a byte order mark."
   }),
-  bank: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\d{1,9}$/))).annotateKey({
-    description: "Of OFX: `BANKID`, the three-digit code of the bank by which a program finds it. `000` by default."
-  }),
-  branch: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/))).annotateKey({
-    description: "Of OFX: `BRANCHID`."
-  }),
-  number: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/))).annotateKey({
-    description: "Of OFX: `ACCTID`. The first 22 characters of the id by default."
-  }),
   chart,
   ...revealQuery
 }

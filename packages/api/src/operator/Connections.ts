@@ -22,7 +22,7 @@ import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { waiting } from "./Approvals.ts"
-import { byId, Id } from "./Fields.ts"
+import { byId, Id, StatementAccount } from "./Fields.ts"
 
 /** The key in DICT's form, where it is one of any type. */
 export const receivingKey = (key: string): string | undefined => {
@@ -77,6 +77,9 @@ export const Connection = Schema.Struct({
   pix_key: Schema.NullOr(Schema.String.annotate(personal("pix_key"))).annotateKey({
     description: "The receiving key."
   }),
+  statement_account: Schema.NullOr(StatementAccount).annotateKey({
+    description: "The bank account that its statements in OFX are of; null: `000` and the connection's id."
+  }),
   exception_rule: ExceptionRule,
   paused: Schema.Boolean.annotateKey({ description: "While true, nothing is sent to the provider." }),
   payouts_paused: Schema.Boolean.annotateKey({
@@ -125,6 +128,7 @@ export const UpdateConnection = Schema.Struct({
   settings: Schema.optionalKey(ConnectionSettings),
   credentials: Schema.optionalKey(ConnectionCredentials),
   pix_key: Schema.optionalKey(PixKey),
+  statement_account: Schema.optionalKey(Schema.NullOr(StatementAccount)),
   exception_rule: Schema.optionalKey(ExceptionRule),
   paused: Schema.optionalKey(Schema.Boolean),
   payouts_paused: Schema.optionalKey(Schema.Boolean),

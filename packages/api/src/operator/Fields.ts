@@ -19,6 +19,16 @@ export const DayInput = Schema.String.check(
   })
 ).annotate({ format: "date" })
 
+/** What a program that reads OFX finds an account by (OPR-259). */
+export const StatementAccount = Schema.Struct({
+  bank: Schema.String.check(Schema.isPattern(/^\d{3}$/)).annotate({ description: "`BANKID`: the code of the bank." }),
+  branch: Schema.String.check(Schema.isPattern(/^[\dXx-]{0,22}$/)).annotate({
+    description: "`BRANCHID`; may be empty."
+  }),
+  number: Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/)).annotate({ description: "`ACCTID`." })
+}).annotate({ identifier: "StatementAccount" })
+export type StatementAccount = typeof StatementAccount.Type
+
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 export const byId = { id: Schema.String.annotate({ format: "uuid" }) }

@@ -20,9 +20,6 @@ const parameters = {
   decimal: optional("decimal", "Of CSV and journal: . or ,"),
   bom: optional("bom", "Of CSV: true begins with a byte order mark"),
   chart: optional("chart", "Of a journal: available=2.1.1.01,acquirer=1.1.1.02"),
-  bank: optional("bank", "Of OFX: the three-digit code of the bank"),
-  branch: optional("branch", "Of OFX: the branch"),
-  number: optional("number", "Of OFX: the number of the account"),
   reveal: optional("reveal", "true shows documents that the role sees masked")
 }
 

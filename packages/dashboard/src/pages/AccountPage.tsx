@@ -77,6 +77,17 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                       fields.fee,
                       `${money(account.payout_fee.fixed)} + ${(account.payout_fee.basis_points / 100).toLocaleString("pt-BR")} %`
                     ],
+                    [
+                      text.ofx,
+                      account.statement_account &&
+                        [
+                          account.statement_account.bank,
+                          account.statement_account.branch,
+                          account.statement_account.number
+                        ]
+                          .filter(Boolean)
+                          .join(" / ")
+                    ],
                     [fields.created, <Time of={account.created_at} key="created" />]
                   ]}
                 />
@@ -93,7 +104,7 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
 const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonly onDone: () => void }) => {
   const text = accountWords()
   const { cards, fields } = words()
-  const { approval_limit: limit, auto_payout_enabled: isAutomatic } = account
+  const { approval_limit: limit, auto_payout_enabled: isAutomatic, statement_account: of } = account
   const writtenLimit = limit === null ? undefined : money(limit)
   return (
     <Action
@@ -115,12 +126,21 @@ const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonl
           hint: text.limitHint,
           initial: writtenLimit,
           isOptional: true
-        }
+        },
+        { name: "bank", label: text.bank, hint: text.bankHint, initial: of?.bank, isOptional: true },
+        { name: "branch", label: text.branch, initial: of?.branch, isOptional: true },
+        { name: "number", label: text.number, initial: of?.number, isOptional: true }
       ]}
       run={(values) => {
         const written = textIn(values, "approval_limit")
         const isToBeAutomatic = values["auto_payout_enabled"] === "true"
+        const number = textIn(values, "number")
+        const statementAccount =
+          number === undefined
+            ? null
+            : { bank: textIn(values, "bank") ?? "", branch: textIn(values, "branch") ?? "", number }
         const payload = {
+          ...(!isSameAccount(statementAccount, of) && { statement_account: statementAccount }),
           ...(isToBeAutomatic !== isAutomatic && { auto_payout_enabled: isToBeAutomatic }),
           ...(written !== writtenLimit && { approval_limit: written === undefined ? null : centsOf(written) })
         }
@@ -131,12 +151,22 @@ const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonl
   )
 }
 
+type StatementAccount = OperatorAccount["statement_account"]
+
+const isSameAccount = (one: StatementAccount, other: StatementAccount): boolean =>
+  one?.bank === other?.bank && one?.branch === other?.branch && one?.number === other?.number
+
 const accountWords = inBoth({
   en: {
     limit: "Approval limit",
     noLimit: "none",
     above: (amount: string) => `payouts above ${amount} need two operators`,
     limitHint: "In reais, as 1.000,00. With four eyes, payouts above it need two operators. Empty: none.",
+    ofx: "In OFX",
+    bank: "Bank in OFX",
+    bankHint: "The three digits of its code. A program finds the account by bank, branch and number.",
+    branch: "Branch in OFX",
+    number: "Number in OFX",
     change: "Change",
     ask: "Payouts that are not automatic wait until an operator approves them."
   },
@@ -146,6 +176,11 @@ const accountWords = inBoth({
     above: (amount) => `pagamentos acima de ${amount} precisam de dois operadores`,
     limitHint:
       "Em reais, como 1.000,00. Com dupla aprovação, pagamentos acima dele precisam de dois operadores. Vazio: nenhum.",
+    ofx: "No OFX",
+    bank: "Banco no OFX",
+    bankHint: "Os três dígitos do código. Um programa acha a conta por banco, agência e número.",
+    branch: "Agência no OFX",
+    number: "Número no OFX",
     change: "Alterar",
     ask: "Pagamentos que não são automáticos esperam a aprovação de um operador."
   }

@@ -90,6 +90,7 @@ const en = {
     role: "role",
     scopes: "scopes",
     settings: "settings",
+    statement_account: "account in OFX",
     status: "status",
     webhook_url: "webhook"
   },
@@ -193,6 +194,7 @@ const pt: typeof en = {
     role: "papel",
     scopes: "escopos",
     settings: "configurações",
+    statement_account: "conta no OFX",
     status: "estado",
     webhook_url: "webhook"
   },

@@ -5,6 +5,7 @@
  *
  * Rules: ACC-1 to ACC-3, OPR-13 to OPR-18.
  */
+import type { StatementAccount } from "@pix-payments/api/operator/Fields"
 import { type AccountStatus, DEFAULT_EXPIRES_IN_SECONDS, type OnboardingStatus } from "@pix-payments/domain/Account"
 import type { DocumentType } from "@pix-payments/domain/Document"
 import type { LimitChanges, Limits } from "@pix-payments/domain/Limits"
@@ -42,11 +43,15 @@ export interface AccountSettings {
   readonly connection_id: string | null
   /** Cents that one operator may release; null for any amount. */
   readonly approval_limit: number | null
+  readonly statement_account: StatementAccount | null
   readonly limits: LimitChanges
 }
 
 export interface NewAccount extends Partial<
-  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id" | "approval_limit" | "limits">
+  Omit<
+    AccountSettings,
+    "payouts_paused" | "charges_paused" | "connection_id" | "approval_limit" | "statement_account" | "limits"
+  >
 > {
   readonly name: string
   readonly legal_name: string
@@ -77,6 +82,7 @@ export interface AccountRow {
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   readonly approval_limit: bigint | null
+  readonly statement_account: StatementAccount | null
   readonly limits: Limits | null
   readonly created_at: Date
   readonly available: bigint
@@ -201,7 +207,9 @@ export class Accounts extends Context.Service<
               payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
               charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
               connection_id = ${connectionId},
-              approval_limit = ${approvalLimit}
+              approval_limit = ${approvalLimit},
+              statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
+                THEN ${jsonOf(changes.statement_account)}::json ELSE statement_account END
             WHERE id = ${id}::uuid AND (
               (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit}
                 AND (approval_limit IS NULL OR auto_payout_enabled
@@ -261,6 +269,8 @@ export class Accounts extends Context.Service<
   )
 }
 
+const jsonOf = (value: StatementAccount | null | undefined): string | null => (value ? JSON.stringify(value) : null)
+
 const balanceOf = (kind: string) =>
   `(SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}') AS ${kind}`
 
@@ -268,7 +278,7 @@ const columns = (
   acquirer: SettingsShape["acquirer"]
 ) => `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, ${limitsOf("a.id")} AS limits, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, a.statement_account, ${limitsOf("a.id")} AS limits, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
 
 const findStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns(acquirer)} FROM accounts a WHERE a.id = ${id}`)

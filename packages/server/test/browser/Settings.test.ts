@@ -49,6 +49,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await runPromise(operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: true }))
           await submit("Change", { "Approval limit optional": "2.000,00" })
           await page.getByText("payouts above R$ 2.000,00 need two operators").waitFor()
+          await press("Change")
+          await visit.look("account-change")
+          await submit("Change", { "Bank in OFX optional": "341", "Number in OFX optional": "12345-6" })
+          await page.getByText("341 / 12345-6").waitFor()
 
           // The audit log has what it was before.
           await page.goto("/audit")

@@ -9,6 +9,7 @@ import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { type Random, randomFrom } from "@pix-payments/psp-double/Random"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,6 +17,7 @@ import { join } from "node:path"
 import { create } from "../support/ChargeRequests.ts"
 import { closeDays } from "../support/Closing.ts"
 import { availableOf, failing, operated, payOut, type Verification } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
 const one = process.env["BOOK_SEED"]
@@ -66,6 +68,16 @@ const step = Effect.fnUntraced(function* (random: Random, key: string, accountId
   } else if (what < 0.95) yield* payOut(key, { amount: Math.ceil(cents / 4), ...(random() < 0.3 ? failing : {}) })
   else yield* act("/adjustments", { account_id: accountId, amount: random() < 0.5 ? cents : -cents, reason: "by hand" })
 })
+
+/** Nothing is under way at the institution. */
+const settled = Effect.flatMap(SqlClient, (sql) =>
+  eventually(
+    sql`SELECT FROM payouts WHERE status IN ('pending', 'processing')
+      UNION ALL SELECT FROM refunds WHERE status = 'processing'
+      UNION ALL SELECT FROM acquirer_orders WHERE state = 'ordered'`,
+    ({ length }) => length === 0
+  )
+)
 
 interface Made {
   readonly charges: Array<string>
@@ -133,6 +145,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
             // Some nights nothing runs.
             if (random() < 0.8) yield* closeDays(ahead)
           }
+          yield* settled
           ahead += 2
           yield* closeDays(ahead)
 

@@ -89,9 +89,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
     () =>
       Effect.gen(function* () {
         const { accountId, lines } = yield* world
-        const query = { bank: "341", branch: "0001", number: "12345-6" }
-        const one = yield* exported(`accounts/${accountId}`, { format: "ofx1", ...query })
-        const two = yield* exported(`accounts/${accountId}`, { format: "ofx", ...query })
+        const statement_account = { bank: "341", branch: "0001", number: "12345-6" }
+        const path = `/operator/v1/accounts/${accountId}`
+        const { operate } = yield* TestService
+        const wrong = { ...statement_account, bank: "60701190" }
+        assert.strictEqual((yield* operate("PATCH", path, { body: { statement_account: wrong } })).status, 400)
+        const before = parseSync((yield* exported(`accounts/${accountId}`, { format: "ofx" })).text)
+        assert.strictEqual(before.OFX["BANKMSGSRSV1"].STMTTRNRS.STMTRS.BANKACCTFROM.BANKID, "000")
+        const changed = yield* operate("PATCH", path, { body: { statement_account } })
+        assert.deepInclude(changed.body, { statement_account })
+        const one = yield* exported(`accounts/${accountId}`, { format: "ofx1" })
+        const two = yield* exported(`accounts/${accountId}`, { format: "ofx" })
         const latin = new TextDecoder("windows-1252").decode(one.bytes)
         assert.include(latin, "CHARSET:1252")
         assert.include(latin, "José &amp; Açúcar &lt;Ltda&gt; ½")

@@ -10,6 +10,7 @@
  *
  * Rules: OPR-60 to OPR-64.
  */
+import type { StatementAccount } from "@pix-payments/api/operator/Fields"
 import { type ConnectionKind, type ExceptionRule, SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -45,6 +46,7 @@ export interface ConnectionRow {
   readonly profile: string | null
   readonly settings: ConnectionSettings
   readonly pix_key: string | null
+  readonly statement_account: StatementAccount | null
   readonly exception_rule: ExceptionRule
   readonly paused: boolean
   readonly payouts_paused: boolean
@@ -71,6 +73,8 @@ export interface ConnectionInput {
   readonly name: string
   readonly settings: ConnectionSettings
   readonly pix_key: string
+  /** Absent: null. */
+  readonly statement_account?: StatementAccount | null
   readonly exception_rule: ExceptionRule
   readonly paused: boolean
   /** Absent: false. */
@@ -218,6 +222,9 @@ export class ConnectionStore extends Context.Service<
                   settings = coalesce(${changes.settings === undefined ? null : JSON.stringify(changes.settings)}::json, settings),
                   credentials = coalesce(${changes.sealedCredentials ?? null}::text, credentials),
                   pix_key = coalesce(${changes.pix_key ?? null}::text, pix_key),
+                  statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
+                    THEN ${changes.statement_account ? JSON.stringify(changes.statement_account) : null}::json
+                    ELSE statement_account END,
                   exception_rule = coalesce(${changes.exception_rule ?? null}::text, exception_rule),
                   paused = coalesce(${changes.paused ?? null}::boolean, paused),
                   payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
@@ -303,7 +310,7 @@ const unreadable = (what: string) => `(
   SELECT ${what} FROM acquirer_exceptions e
   WHERE e.connection_id = acquirer_connections.id AND e.kind = 'unreadable' AND e.status = 'open')`
 
-const columns = `id, name, kind, profile, settings, pix_key, exception_rule, paused, payouts_paused, charges_paused,
+const columns = `id, name, kind, profile, settings, pix_key, statement_account, exception_rule, paused, payouts_paused, charges_paused,
   is_default, pays_out, certificate_expires_at, webhook_registered_at, checked_at, check_result,
   foreign_entries, foreign_at, ${unreadable("count(*)::integer")} AS unreadable_entries,
   ${unreadable("min(e.created_at)")} AS unreadable_since, version, created_at`

@@ -25,6 +25,7 @@ export const accountTables = [
     settings json NOT NULL DEFAULT '{}',
     credentials text, -- sealed
     pix_key text,
+    statement_account json, -- bank, branch and number by which programs find it in OFX
     exception_rule text NOT NULL DEFAULT 'hold' ${oneOf("exception_rule", exceptionRules)}, -- what becomes of money that fits no charge
     paused boolean NOT NULL DEFAULT false,
     payouts_paused boolean NOT NULL DEFAULT false,
@@ -80,6 +81,7 @@ export const accountTables = [
     payouts_paused boolean NOT NULL DEFAULT false,
     charges_paused boolean NOT NULL DEFAULT false,
     connection_id uuid REFERENCES acquirer_connections, -- null: the default one
+    statement_account json, -- bank, branch and number by which programs find it in OFX
     created_at timestamptz NOT NULL
   )`,
   `CREATE INDEX accounts_of_connection ON accounts (connection_id) WHERE connection_id IS NOT NULL`,

@@ -109,6 +109,7 @@ const rowOf = ({ provider }: PspMachine, rail: Rail, { id, key, rule }: BankConn
   profile: rail,
   settings: {},
   pix_key: key,
+  statement_account: null,
   exception_rule: rule,
   paused: false,
   payouts_paused: false,

@@ -226,6 +226,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
         assert.strictEqual((yield* created(key)).status, "pending")
       })
   )
+
+  it.effect("OPR-259: the statement of a connection in OFX is of the bank account that its setting names", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { id } = yield* connectTo(yield* startDouble())
+      const bankId = Effect.map(
+        operate("GET", `/operator/v1/connections/${id}/statement?from=2026-11-01&to=2026-11-30&format=ofx`),
+        ({ text }) => /<BANKID>(.*)<.BANKID>/.exec(text)?.[1]
+      )
+      assert.strictEqual(yield* bankId, "000")
+      const statement_account = { bank: "364", branch: "0001", number: "12345-6" }
+      const changed = yield* operated<Connection>("PATCH", `/connections/${id}`, { statement_account })
+      assert.deepStrictEqual(changed.statement_account, statement_account)
+      assert.strictEqual(yield* bankId, "364")
+      yield* operated("PATCH", `/connections/${id}`, { statement_account: null })
+      assert.strictEqual(yield* bankId, "000")
+    })
+  )
 })
 
 /** A process whose clock is a day ahead. */

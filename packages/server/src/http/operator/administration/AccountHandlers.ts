@@ -65,7 +65,7 @@ export const accountHandlers = Effect.gen(function* () {
         const id = yield* knownId(params)
         const before = toOperatorAccount(yield* accounts.get(id))
         const changes = yield* decodeBody(body, decodeUpdateAccount)
-        const { approval_limit, connection_id, limits, ...others } = changes
+        const { approval_limit, connection_id, limits, statement_account, ...others } = changes
         if (typeof connection_id === "string") {
           yield* Effect.catchTag(connections.get(connection_id), "NotFoundError", () =>
             Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["connection_id"] }))
@@ -75,6 +75,7 @@ export const accountHandlers = Effect.gen(function* () {
           ...withoutNulls(others),
           ...(connection_id !== undefined && { connection_id }),
           ...(approval_limit !== undefined && { approval_limit }),
+          ...(statement_account !== undefined && { statement_account }),
           ...(limits !== undefined && { limits })
         }
         return yield* run(
@@ -235,6 +236,7 @@ export const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
   default_expires_in: row.default_expires_in,
   release_delay: row.release_delay,
+  statement_account: row.statement_account,
   payout_duplicate_window: row.payout_duplicate_window,
   payouts_paused: row.payouts_paused,
   charges_paused: row.charges_paused,

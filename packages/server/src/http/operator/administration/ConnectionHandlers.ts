@@ -223,6 +223,7 @@ const toConnection = Effect.fnUntraced(function* (registry: ConnectionRegistry["
     profile: row.profile,
     settings: { base_url: row.settings.base_url ?? null, token_url: row.settings.token_url ?? null },
     pix_key: row.pix_key,
+    statement_account: row.statement_account,
     exception_rule: row.exception_rule,
     paused: row.paused,
     payouts_paused: row.payouts_paused,

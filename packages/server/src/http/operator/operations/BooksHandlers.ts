@@ -1,6 +1,7 @@
 /**
  * The operator routes of the books.
  */
+import type { StatementAccount } from "@pix-payments/api/operator/Fields"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,7 @@ import { Closes } from "../../../ledger/Closes.ts"
 import { LineDetails } from "../../../ledger/LineDetails.ts"
 import { type BooksOf, Lines, type LinesOf } from "../../../ledger/Lines.ts"
 import { csv } from "../../../ledger/statements/Csv.ts"
-import type { Format } from "../../../ledger/statements/Format.ts"
+import type { Format, StatementFacts } from "../../../ledger/statements/Format.ts"
 import { chartOf, journal } from "../../../ledger/statements/Journal.ts"
 import { jsonLines } from "../../../ledger/statements/JsonLines.ts"
 import { monthlyPackage } from "../../../ledger/statements/MonthlyPackage.ts"
@@ -44,8 +45,8 @@ export const accountBooksHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
-        const { id, name } = yield* accounts.get(yield* knownId(params))
-        return yield* file({ accountId: id }, { id, name }, query, shareOf(caller))
+        const account = yield* accounts.get(yield* knownId(params))
+        return yield* file({ accountId: account.id }, account, query, shareOf(caller))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -70,8 +71,8 @@ export const connectionBooksHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
-        const { id, name } = yield* connections.get(yield* knownId(params))
-        return yield* file({ connectionId: id }, { id, name }, query, shareOf(caller))
+        const connection = yield* connections.get(yield* knownId(params))
+        return yield* file({ connectionId: connection.id }, connection, query, shareOf(caller))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -92,29 +93,29 @@ export const closesHandlers = Effect.gen(function* () {
       return yield* new NotFoundError()
     }
     if (accountId !== undefined) {
-      const { id, name } = yield* accounts.get(accountId)
-      return { of: { accountId: id }, kind: "account", id, name } as const
+      const owner = yield* accounts.get(accountId)
+      return { of: { accountId: owner.id }, kind: "account", owner } as const
     }
-    const { id, name } = yield* connections.get(connectionId!)
-    return { of: { connectionId: id }, kind: "connection", id, name } as const
+    const owner = yield* connections.get(connectionId!)
+    return { of: { connectionId: owner.id }, kind: "connection", owner } as const
   })
 
   const handlers: OperatorHandlers<"closes"> = {
     package: ({ caller, params: { month }, query }) =>
       Effect.gen(function* () {
         if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) return yield* new NotFoundError()
-        const { id, kind, name, of } = yield* ownerOf(caller.accountIds, query)
+        const { kind, of, owner } = yield* ownerOf(caller.accountIds, query)
         const chart = query.chart === undefined ? {} : chartOf(query.chart)
         if (chart === undefined) return yield* new ValidationError({ details: ["chart"] })
-        const fileName = `${kind}-${id}-${month}`
+        const fileName = `${kind}-${owner.id}-${month}`
         return {
           status: 200,
           stream: {
             contentType: "application/zip",
             fileName: `${fileName}.zip`,
             owner: shareOf(caller),
-            scope: `${kind} ${id}`,
-            next: piecesOf(makePackage({ of, name, month, chart, fileName, bank: bankOf(id, {}) }))
+            scope: `${kind} ${owner.id}`,
+            next: piecesOf(makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner) }))
           }
         }
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
@@ -177,9 +178,6 @@ interface StatementQuery {
   readonly separator?: "," | ";" | "tab"
   readonly decimal?: "." | ","
   readonly bom?: "true" | "false"
-  readonly bank?: string
-  readonly branch?: string
-  readonly number?: string
   readonly chart?: string
   readonly reveal?: "true" | "false"
 }
@@ -187,43 +185,49 @@ interface StatementQuery {
 /** An export, streamed. The guard has decided whether documents may be revealed. */
 const files = Effect.map(
   Statements,
-  (statements) =>
-    (of: BooksOf, owner: { readonly id: string; readonly name: string }, query: StatementQuery, share: string) =>
-      Effect.gen(function* () {
-        const format = formatOf(query)
-        const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
-        if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
-        const next = statements.pieces({
-          of,
-          name: owner.name,
-          from: query.from,
-          to: query.to,
-          format,
-          bank: bankOf(owner.id, query),
-          isClear: query.reveal === "true"
-        })
-        const kind = "accountId" in of ? "account" : "connection"
-        return {
-          status: 200,
-          stream: {
-            contentType: format.contentType,
-            fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
-            owner: share,
-            scope: `${kind} ${owner.id} ${query.reveal === "true"}`,
-            next: Effect.filterOrElse(
-              next,
-              (piece) => piece !== undefined,
-              () => Effect.interrupt
-            )
-          }
-        }
+  (statements) => (of: BooksOf, owner: Owner, query: StatementQuery, share: string) =>
+    Effect.gen(function* () {
+      const format = formatOf(query)
+      const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
+      if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
+      const next = statements.pieces({
+        of,
+        name: owner.name,
+        from: query.from,
+        to: query.to,
+        format,
+        bank: bankOf(owner),
+        isClear: query.reveal === "true"
       })
+      const kind = "accountId" in of ? "account" : "connection"
+      return {
+        status: 200,
+        stream: {
+          contentType: format.contentType,
+          fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
+          owner: share,
+          scope: `${kind} ${owner.id} ${query.reveal === "true"}`,
+          next: Effect.filterOrElse(
+            next,
+            (piece) => piece !== undefined,
+            () => Effect.interrupt
+          )
+        }
+      }
+    })
 )
 
-const bankOf = (id: string, { bank = "000", branch = "", number = id.slice(0, 22) }: Partial<StatementQuery>) => ({
-  code: bank,
-  branch,
-  number
+/** Whose statement it is. */
+interface Owner {
+  readonly id: string
+  readonly name: string
+  readonly statement_account: StatementAccount | null
+}
+
+const bankOf = ({ id, statement_account }: Owner): StatementFacts["bank"] => ({
+  code: statement_account?.bank ?? "000",
+  branch: statement_account?.branch ?? "",
+  number: statement_account?.number ?? id.slice(0, 22)
 })
 
 const formatOf = ({ bom, chart, decimal = ".", format, separator = "," }: StatementQuery): Format | undefined => {
