@@ -57,6 +57,8 @@ export class Disputes extends Context.Service<
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
     /** A dispute of a charge or of an exception, in a transaction. */
     readonly findBy: (dispute: DisputeReference) => Effect.Effect<StoredDispute, NotFoundError | Unavailable | SqlError>
+    /** Whether a MED has its dispute, in a transaction. */
+    readonly isKnown: (med: Reversal) => Effect.Effect<boolean, SqlError>
     /** Makes an open dispute `under_review`, in a transaction. False where it is not open. */
     readonly defended: (dispute: StoredDispute) => Effect.Effect<boolean, SqlError>
     /** Adds a message of the platform to the chat, in a transaction (DSP-8). */
@@ -209,6 +211,11 @@ export class Disputes extends Context.Service<
         },
 
         findBy,
+
+        isKnown: ({ connectionId, externalId }) =>
+          externalId === undefined
+            ? Effect.succeed(false)
+            : Effect.map(store.findByExternalId(connectionId ?? null, externalId), (dispute) => dispute !== undefined),
 
         resolve: Effect.fn("Disputes.resolve")(function* (known, outcome) {
           const locked = yield* money.lock(known.chargeId)

@@ -195,6 +195,8 @@ export class Reversals extends Context.Service<
         if (ended !== undefined) return yield* late.ofReturn(ended, { outcome: "completed" })
         const { arrived, connectionId, locked, paid } = yield* lock(reversal)
         const { amount, endToEndId, externalId } = reversal
+        // A copy of it has opened its dispute while this one waited for the locks.
+        if (reversal._tag === "med.opened" && (yield* disputes.isKnown(reversal))) return "ignored" as const
         const kind = kindOf(reversal)
         // The return of an exception that we ordered.
         const isOrdered = kind === "return" && paid.length > 0 && externalId !== undefined
