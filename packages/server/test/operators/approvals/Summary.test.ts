@@ -31,7 +31,8 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         const isSettlement = action.endsWith(".settle")
         const isNameless = action === "payout.release" || action === "exception.accept" || isSettlement
         if (summary.resource !== null && !isNameless) assert.isNotEmpty(summary.resource.name)
-        const movesMoney = action.startsWith("payout.") || action === "exception.accept" || isSettlement
+        const isOfAccount = action === "exception.accept" || action === "adjustment.create"
+        const movesMoney = action.startsWith("payout.") || isOfAccount || isSettlement
         assert.strictEqual(summary.amount !== null, movesMoney)
         assert.strictEqual(summary.balance_after !== null, movesMoney)
         assert.strictEqual(summary.destination !== null, action.startsWith("payout."))
