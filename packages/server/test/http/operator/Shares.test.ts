@@ -63,8 +63,9 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
         const [waiting] = yield* asked(other, 1)
         yield* eventually(
           Effect.map(
+            // Work in the background may wait there too.
             sql<{ count: bigint }>`SELECT count(*) FROM pg_stat_activity
-              WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+              WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE '%disputes%id DESC LIMIT%'`,
             ([row]) => Number(row?.count)
           ),
           (count) => count === 1
