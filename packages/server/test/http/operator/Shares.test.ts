@@ -11,7 +11,7 @@ import { TestService } from "../../support/TestService.ts"
 
 const AT_ONCE = 16
 
-layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { excludeTestServices: true })(
+layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, databaseConnections: 16 } }), { excludeTestServices: true })(
   "Shares of operators",
   (it) => {
     it.effect(
