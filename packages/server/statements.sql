@@ -6281,6 +6281,13 @@ FROM
   END
 WHERE p.id = $1::uuid;
 
+-- statements/BankDays.ts findConnections
+SELECT $1::uuid AS id
+UNION
+SELECT other.connection_id
+FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+WHERE own.connection_id = $1::uuid;
+
 -- statements/BankStatementStore.ts findBankAccount
 SELECT c.id
 FROM acquirer_connections c
@@ -6377,13 +6384,6 @@ WHERE
   provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
   AND connection_id = ANY ($1::uuid[])
   AND status <> 'completed';
-
--- statements/ReconciliationStore.ts findConnections
-SELECT $1::uuid AS id
-UNION
-SELECT other.connection_id
-FROM connection_keys own JOIN connection_keys other ON other.client = own.client
-WHERE own.connection_id = $1::uuid;
 
 -- statements/ReconciliationStore.ts insertDays
 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)

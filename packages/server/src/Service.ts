@@ -102,6 +102,7 @@ import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
 import * as BankReconciliation from "./statements/BankReconciliation.ts"
 import { BooksOfDay } from "./statements/BooksOfDay.ts"
+import { BankDays } from "./statements/BankDays.ts"
 import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
 import { BankStatementStore } from "./statements/BankStatementStore.ts"
 import { Receipts } from "./receipts/Receipts.ts"
@@ -149,6 +150,7 @@ export const stores = Layer.mergeAll(
   OrderStore.layer,
   RefundStore.layer,
   Receipts.layer,
+  BankDays.layer,
   BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationStore.layer)),
   PayoutStore.layer,
   NewPayoutStore.layer,

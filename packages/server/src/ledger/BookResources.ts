@@ -1,6 +1,6 @@
 /** Balance transactions and closes as `/operator/v1` and exports show them. */
 import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
-import type { CloseRow } from "./Closes.ts"
+import type { CloseRow } from "./CloseRow.ts"
 import type { LineDetail } from "./LineDetails.ts"
 import type { LinesOf, Movement } from "./Lines.ts"
 

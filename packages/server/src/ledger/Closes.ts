@@ -25,33 +25,13 @@ import type { UnknownCursor } from "../base/Errors.ts"
 import { dayOf } from "../database/statements/Days.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { is } from "../database/statements/Seek.ts"
-import { bigint, instant, json, nullable, text, uuid } from "../database/statements/Column.ts"
 import { rows, statement, texts, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, transientAsUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { CLOSING_LOCK, exclusively } from "../database/AdvisoryLocks.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
-import { type Book, type ClosedDay, type DayStart, firstStart, openDay } from "./DayDigest.ts"
-import { type BooksOf, Lines, type Place, placeAfter, startOf } from "./Lines.ts"
-
-/** A close as it is stored. */
-export interface CloseRow {
-  readonly id: string
-  readonly owner_id: string
-  readonly book: Book
-  readonly day: string
-  readonly opening: bigint
-  readonly credits: bigint
-  readonly debits: bigint
-  readonly fees: bigint
-  readonly closing: bigint
-  readonly lines: bigint
-  readonly last_position: bigint
-  readonly balances: Readonly<Record<string, number>>
-  readonly lines_hash: string
-  readonly previous_hash: string | null
-  readonly hash: string
-  readonly closed_at: Date
-}
+import { afterClose, bookOf, type CloseRow, closeColumns, columns, ownerOf, rowOf } from "./CloseRow.ts"
+import { type ClosedDay, type DayStart, openDay } from "./DayDigest.ts"
+import { type BooksOf, Lines, type Place, placeAfter } from "./Lines.ts"
 
 export class Closes extends Context.Service<
   Closes,
@@ -244,104 +224,12 @@ export const loop = Layer.effectDiscard(
   )
 )
 
-/** Where the days after a close begin. */
-export const afterClose = (of: BooksOf, last: CloseRow | undefined) =>
-  last === undefined
-    ? { place: startOf(of, "-infinity"), start: firstStart }
-    : { place: endOf(of, last), start: startAfter(last) }
-
-/** The end of a close, with which the next day begins. */
-export const startAfter = (close: CloseRow): DayStart => ({
-  closing: Number(close.closing),
-  balances: close.balances,
-  lastPosition: Number(close.last_position),
-  hash: close.hash
-})
-
-const endOf = (of: BooksOf, { day, last_position }: CloseRow): Place =>
-  "accountId" in of ? { day, at: String(last_position) } : { day, at: HIGHEST }
-
-/** A close as it was computed. */
-export const closedDayOf = (row: CloseRow): ClosedDay => ({
-  day: row.day,
-  opening: Number(row.opening),
-  credits: Number(row.credits),
-  debits: Number(row.debits),
-  fees: Number(row.fees),
-  closing: Number(row.closing),
-  lines: Number(row.lines),
-  lastPosition: Number(row.last_position),
-  balances: row.balances,
-  linesHash: row.lines_hash,
-  previousHash: row.previous_hash,
-  hash: row.hash
-})
-
-const closeColumns = {
-  id: uuid(),
-  owner_id: uuid(),
-  book: text<Book>(),
-  day: { ...text(), type: "date" },
-  opening: bigint(),
-  credits: bigint(),
-  debits: bigint(),
-  fees: bigint(),
-  closing: bigint(),
-  lines: bigint(),
-  last_position: bigint(),
-  balances: { ...json<ClosedDay["balances"]>(), type: "jsonb" },
-  lines_hash: text(),
-  previous_hash: nullable(text()),
-  hash: text(),
-  closed_at: instant()
-}
-
-const rowOf = <Of extends object>(
-  {
-    balances,
-    closing,
-    credits,
-    day,
-    debits,
-    fees,
-    hash,
-    lastPosition,
-    lines,
-    linesHash,
-    opening,
-    previousHash
-  }: ClosedDay,
-  of: Of
-) => ({
-  ...of,
-  day,
-  opening,
-  credits,
-  debits,
-  fees,
-  closing,
-  lines,
-  last_position: lastPosition,
-  balances,
-  lines_hash: linesHash,
-  previous_hash: previousHash,
-  hash
-})
-
-export const bookOf = (of: BooksOf): Book => ("accountId" in of ? "ledger" : "bank")
-
-const ownerOf = (of: BooksOf): string => ("accountId" in of ? of.accountId : of.connectionId)
-
-export const columns = `id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position,
-  balances, lines_hash, previous_hash, hash, closed_at`
-
 const LINES_AT_ONCE = 5000
 const CONCURRENCY = 4
 const OWNERS_AT_ONCE = 200
 /** 100 ms each. Transactions that post end within 5 s. */
 const MOST_WAITS = 60
 const NIL = "00000000-0000-0000-0000-000000000000"
-const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 /** The last day that ended at least ten minutes ago. */
 const lastEndedDay = statement(

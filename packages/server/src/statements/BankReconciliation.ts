@@ -21,7 +21,8 @@ import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
 import { Reports } from "../reports/Reports.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
 import { type BankLine, type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
-import { type BankDay, type DueDay, ReconciliationStore } from "./ReconciliationStore.ts"
+import { type BankDay, BankDays } from "./BankDays.ts"
+import { type DueDay, ReconciliationStore } from "./ReconciliationStore.ts"
 
 export class BankReconciliation extends Context.Service<
   BankReconciliation,
@@ -34,6 +35,7 @@ export class BankReconciliation extends Context.Service<
     BankReconciliation,
     Effect.gen(function* () {
       const store = yield* ReconciliationStore
+      const bankDays = yield* BankDays
       const books = yield* BooksOfDay
       const acquirer = yield* Acquirer
       const reports = yield* Reports
@@ -134,10 +136,10 @@ export class BankReconciliation extends Context.Service<
       })
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
-        const bank = yield* store.bankDay(due.bankAccount, due.day, MOST)
+        const bank = yield* bankDays.day(due.bankAccount, due.day, MOST)
         if (bank === undefined) return yield* store.failed(due, `the bank has more than ${MOST} lines around the day`)
         if (!bank.isKnown) return yield* store.failed(due, "no statement of the bank has this day")
-        const connectionIds = yield* store.connectionsOf(due.bankAccount)
+        const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
         const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
         const before = yield* around
         if (before === undefined)

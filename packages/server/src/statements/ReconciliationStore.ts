@@ -23,7 +23,8 @@ import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals, everyValue, is } from "../database/statements/Seek.ts"
 import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { type BankLine, differenceOf, type Entry } from "./FourLegs.ts"
+import type { BankDay } from "./BankDays.ts"
+import { differenceOf, type Entry } from "./FourLegs.ts"
 
 /** Count and cents of the difference of the lines in a state. */
 export type StateSums = Readonly<Partial<Record<LineState, { readonly count: number; readonly difference: number }>>>
@@ -78,16 +79,6 @@ export interface DueDay {
   readonly day: string
 }
 
-/** What a bank's statement has of a day. */
-export interface BankDay {
-  /** Of the day, and of the days around it. */
-  readonly lines: ReadonlyArray<BankLine>
-  readonly isKnown: boolean
-  readonly isNextDayKnown: boolean
-  readonly opening: number | null
-  readonly closing: number | null
-}
-
 export interface Unmatched {
   readonly lines: number
   readonly cents: number
@@ -103,14 +94,6 @@ export class ReconciliationStore extends Context.Service<
     /** Makes the days due of which a file has new lines. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
     readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
-    /** The connections of a bank account. */
-    readonly connectionsOf: (bankAccount: string) => Effect.Effect<ReadonlyArray<string>, Unavailable>
-    /** Undefined where it has more than `most` lines. */
-    readonly bankDay: (
-      bankAccount: string,
-      day: string,
-      most: number
-    ) => Effect.Effect<BankDay | undefined, Unavailable>
     readonly done: (
       due: DueDay,
       bank: Pick<BankDay, "opening" | "closing">,
@@ -136,34 +119,6 @@ export class ReconciliationStore extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
       const write = runToCompletion(sql)
-
-      const bankDay = Effect.fnUntraced(function* (bankAccount: string, day: string, most: number) {
-        const found = yield* sql<BankLineRow>`
-          SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
-          WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - 1 AND ${day}::date + 1
-          ORDER BY day, amount, end_to_end_id, occurrence LIMIT ${most + 1}::integer`
-        if (found.length > most) return undefined
-        const [known] = yield* sql<KnownRow>`
-          SELECT coalesce(bool_or(${day}::date BETWEEN from_day AND to_day), false) AS is_known,
-            coalesce(bool_or(${day}::date + 1 BETWEEN from_day AND to_day), false) AS is_next_known,
-            (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date AND closing IS NOT NULL))[1] AS closing,
-            coalesce(
-              (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date - 1 AND closing IS NOT NULL))[1],
-              (array_agg(opening ORDER BY id DESC) FILTER (WHERE opening_day = ${day}::date AND opening IS NOT NULL))[1]) AS opening
-          FROM bank_statements
-          WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
-        return {
-          lines: found.map(({ amount, end_to_end_id, ...line }) => ({
-            ...line,
-            amount: Number(amount),
-            endToEndId: end_to_end_id
-          })),
-          isKnown: known?.is_known ?? false,
-          isNextDayKnown: known?.is_next_known ?? false,
-          opening: centsOf(known?.opening),
-          closing: centsOf(known?.closing)
-        }
-      })
 
       return ReconciliationStore.of({
         request: (bankAccount, day) =>
@@ -214,13 +169,6 @@ export class ReconciliationStore extends Context.Service<
               (found) => found.map(({ connection_id, day, id }) => ({ id, bankAccount: connection_id, day }))
             )
           ),
-
-        connectionsOf: (bankAccount) =>
-          Effect.map(orUnavailable(sql.unsafe<{ id: string }>(...findConnections({ bankAccount }))), (found) =>
-            found.map(({ id }) => id)
-          ),
-
-        bankDay: (bankAccount, day, most) => orUnavailable(bankDay(bankAccount, day, most)),
 
         done: (due, { closing, opening }, entries) => {
           const shown = entries.filter(({ state }) => state !== "matched")
@@ -321,24 +269,6 @@ const DAYS_AGAIN = 90
 
 const isUnmatched: ReadonlySet<LineState> = new Set(unmatchedStates)
 
-const centsOf = (stored: bigint | null | undefined): number | null =>
-  stored === null || stored === undefined ? null : Number(stored)
-
-interface BankLineRow {
-  readonly id: string
-  readonly day: string
-  readonly amount: bigint
-  readonly end_to_end_id: string | null
-  readonly description: string
-}
-
-interface KnownRow {
-  readonly is_known: boolean
-  readonly is_next_known: boolean
-  readonly opening: bigint | null
-  readonly closing: bigint | null
-}
-
 const sumsOf = (entries: ReadonlyArray<Entry>, day: string): StateSums => {
   const sums: Partial<Record<LineState, { count: number; difference: number }>> = {}
   for (const entry of entries) {
@@ -380,15 +310,6 @@ const columns = `id, connection_id, day::text AS day, status, reason, opening, c
 const lineColumns = `id, day::text AS day, ${TODAY} - day AS age_days, state, difference, bank_line_id, bank_day::text AS bank_day,
   bank_amount, books_day::text AS books_day, books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description,
   suggestions`
-
-const findConnections = statement(
-  { bankAccount: value("uuid") },
-  ({ bankAccount }) => `
-  SELECT ${bankAccount} AS id
-  UNION
-  SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
-  WHERE own.connection_id = ${bankAccount}`
-)
 
 const insertDays = statement(
   { days: rows({ id: uuid(), connectionId: uuid(), day: text() }) },

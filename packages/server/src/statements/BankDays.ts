@@ -1,0 +1,97 @@
+/** What banks' statements have of a day, and the connections of a bank account. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { statement, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import type { BankLine } from "./FourLegs.ts"
+
+/** What a bank's statement has of a day. */
+export interface BankDay {
+  /** Of the day, and of the days around it. */
+  readonly lines: ReadonlyArray<BankLine>
+  readonly isKnown: boolean
+  readonly isNextDayKnown: boolean
+  readonly opening: number | null
+  readonly closing: number | null
+}
+
+export class BankDays extends Context.Service<
+  BankDays,
+  {
+    /** The connections of a bank account. */
+    readonly connectionsOf: (bankAccount: string) => Effect.Effect<ReadonlyArray<string>, Unavailable>
+    /** Undefined where it has more than `most` lines. */
+    readonly day: (bankAccount: string, day: string, most: number) => Effect.Effect<BankDay | undefined, Unavailable>
+  }
+>()("@pix-payments/server/BankDays") {
+  static readonly layer = Layer.effect(
+    BankDays,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      return BankDays.of({
+        connectionsOf: (bankAccount) =>
+          Effect.map(orUnavailable(sql.unsafe<{ id: string }>(...findConnections({ bankAccount }))), (found) =>
+            found.map(({ id }) => id)
+          ),
+
+        day: Effect.fnUntraced(function* (bankAccount, day, most) {
+          const found = yield* sql<BankLineRow>`
+            SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
+            WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - 1 AND ${day}::date + 1
+            ORDER BY day, amount, end_to_end_id, occurrence LIMIT ${most + 1}::integer`
+          if (found.length > most) return undefined
+          const [known] = yield* sql<KnownRow>`
+            SELECT coalesce(bool_or(${day}::date BETWEEN from_day AND to_day), false) AS is_known,
+              coalesce(bool_or(${day}::date + 1 BETWEEN from_day AND to_day), false) AS is_next_known,
+              (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date AND closing IS NOT NULL))[1] AS closing,
+              coalesce(
+                (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date - 1 AND closing IS NOT NULL))[1],
+                (array_agg(opening ORDER BY id DESC) FILTER (WHERE opening_day = ${day}::date AND opening IS NOT NULL))[1]) AS opening
+            FROM bank_statements
+            WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
+          return {
+            lines: found.map(({ amount, end_to_end_id, ...line }) => ({
+              ...line,
+              amount: Number(amount),
+              endToEndId: end_to_end_id
+            })),
+            isKnown: known?.is_known ?? false,
+            isNextDayKnown: known?.is_next_known ?? false,
+            opening: centsOf(known?.opening),
+            closing: centsOf(known?.closing)
+          }
+        }, orUnavailable)
+      })
+    })
+  )
+}
+
+const centsOf = (stored: bigint | null | undefined): number | null =>
+  stored === null || stored === undefined ? null : Number(stored)
+
+interface BankLineRow {
+  readonly id: string
+  readonly day: string
+  readonly amount: bigint
+  readonly end_to_end_id: string | null
+  readonly description: string
+}
+
+interface KnownRow {
+  readonly is_known: boolean
+  readonly is_next_known: boolean
+  readonly opening: bigint | null
+  readonly closing: bigint | null
+}
+
+const findConnections = statement(
+  { bankAccount: value("uuid") },
+  ({ bankAccount }) => `
+  SELECT ${bankAccount} AS id
+  UNION
+  SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+  WHERE own.connection_id = ${bankAccount}`
+)
