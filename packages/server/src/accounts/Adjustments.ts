@@ -64,7 +64,8 @@ export class Adjustments extends Context.Service<
       const mayAdjust = Effect.fnUntraced(function* (accountId: string) {
         const authority = yield* Authority
         const [row] = yield* sql<{ may: boolean }>`
-          SELECT ${isAuthorized(sql, authority, "adjustment.create", `'${accountId}'::uuid`)} AS may`
+          SELECT ${isAuthorized(sql, authority, "adjustment.create", "asked.id")} AS may
+          FROM (SELECT ${accountId}::uuid AS id) AS asked`
         return row?.may === true
       })
 

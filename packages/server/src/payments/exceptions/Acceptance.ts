@@ -147,7 +147,8 @@ export class Acceptance extends Context.Service<
 
         mayAcceptFor: Effect.fnUntraced(function* ({ id }) {
           const [row] = yield* sql<{ may: boolean }>`
-            SELECT ${isAuthorized(sql, yield* Authority, "exception.accept", `'${id}'::uuid`)} AS may`
+            SELECT ${isAuthorized(sql, yield* Authority, "exception.accept", "asked.id")} AS may
+            FROM (SELECT ${id}::uuid AS id) AS asked`
           return row?.may === true
         }),
 

@@ -110,7 +110,8 @@ export class HandSettlements extends Context.Service<
 
       const mayDo = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
         const [row] = yield* sql<{ may: boolean }>`
-          SELECT ${isAuthorized(sql, yield* Authority, `${kind}.settle`, `'${id}'::uuid`)} AS may`
+          SELECT ${isAuthorized(sql, yield* Authority, `${kind}.settle`, "asked.id")} AS may
+            FROM (SELECT ${id}::uuid AS id) AS asked`
         return row?.may === true
       })
 
