@@ -7,6 +7,7 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import { operatorRoutes, unknownId } from "../support/Declared.ts"
 import { changeSchema } from "../support/LiveSchema.ts"
 import { makeOperator } from "../support/Operators.ts"
+import { operated } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Call, TestService } from "../support/TestService.ts"
 import { acceptedBy, makeWorld } from "../support/World.ts"
@@ -54,6 +55,11 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
       // What the audit log keeps of a change is personal data, too.
       const body = { phone: "+5511999998888" }
       yield* operate("PATCH", `/operator/v1/accounts/${world.accountId}`, { body })
+      // Its lines appear while the routes are read.
+      yield* eventually(
+        operated<{ status: string }>("GET", `/reconciliations/${world.ids["reconciliations"]![0]}`),
+        ({ status }) => status !== "requested"
+      )
       const clear = yield* seenBy(admin.call, world)
       for (const template of ["accounts", "accounts/{id}", "charges", "charges/{id}", "payouts", "audit"]) {
         assert.isTrue(clear.has(`/operator/v1/${template}`), template)

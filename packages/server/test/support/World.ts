@@ -101,10 +101,6 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     { connection_id: connection!.id, day: "2026-11-25" },
     202
   )
-  yield* eventually(
-    operated<{ status: string }>("GET", `/reconciliations/${reconciliation.id}`),
-    ({ status }) => status !== "requested"
-  )
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
   const [approval] = yield* requestedRelease(databaseUrl, accountId, waiting.id, operator.id, person)
