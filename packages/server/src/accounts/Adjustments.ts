@@ -18,7 +18,7 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { CHANGED, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { availableOf, lockLedgerOf, transfer, transfersUnderLock } from "../ledger/Ledger.ts"
-import { ApprovalRequired, Authority, isAuthorized } from "../operators/approvals/Authority.ts"
+import { type ApprovalRequired, authorize } from "../operators/approvals/Authority.ts"
 
 export interface AdjustmentRow {
   readonly id: string
@@ -61,14 +61,6 @@ export class Adjustments extends Context.Service<
         }
       })
 
-      const mayAdjust = Effect.fnUntraced(function* (accountId: string) {
-        const authority = yield* Authority
-        const [row] = yield* sql<{ may: boolean }>`
-          SELECT ${isAuthorized(sql, authority, "adjustment.create", "asked.id")} AS may
-          FROM (SELECT ${accountId}::uuid AS id) AS asked`
-        return row?.may === true
-      })
-
       return Adjustments.of({
         check: (input) => orUnavailable(covered(input)),
 
@@ -77,7 +69,7 @@ export class Adjustments extends Context.Service<
             const { accountId, amount, reason } = input
             const locked = yield* lockLedgerOf(sql, [accountId])
             if (!locked.has(accountId)) return yield* new NotFoundError()
-            if (!(yield* mayAdjust(accountId))) return yield* new ApprovalRequired()
+            yield* authorize(sql, "adjustment.create", accountId)
             yield* covered(input)
             const { epochMs, id } = ids.next()
             const ends = amount > 0 ? (["fees", "available"] as const) : (["available", "fees"] as const)

@@ -11,6 +11,7 @@
 import { type ApprovalAction, approverRoles, APPROVERS_FOR_FOUR_EYES } from "@pix-payments/domain/Approval"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { type Part, part, value } from "../../database/statements/Statement.ts"
 
@@ -67,3 +68,10 @@ export const isAuthorized = (
 ) =>
   sql`(${isExempt}::boolean OR NOT ${sql.literal(isFourEyesOn)}
     OR EXISTS (SELECT FROM approvals a WHERE a.id = ${approvalId}::uuid AND ${sql.literal(isUsable(action, resourceId))}))`
+
+/** Fails unless the authority around it may do `action` to this resource, as the transaction sees it. */
+export const authorize = Effect.fnUntraced(function* (sql: SqlClient, action: ApprovalAction, resourceId: string) {
+  const [row] = yield* sql<{ may: boolean }>`
+    SELECT ${isAuthorized(sql, yield* Authority, action, "asked.id")} AS may FROM (SELECT ${resourceId}::uuid AS id) AS asked`
+  if (row?.may !== true) return yield* new ApprovalRequired()
+})

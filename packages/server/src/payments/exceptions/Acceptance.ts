@@ -21,7 +21,6 @@ import { RequestRefused } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { transfer } from "../../ledger/Ledger.ts"
-import { Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
 import { Charges } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
@@ -65,8 +64,6 @@ export class Acceptance extends Context.Service<
       exception: StoredException,
       amount: number | null
     ) => Effect.Effect<StoredException | undefined, SqlError>
-    /** Whether the money may go to another recipient than the payment names (OPR-112), in a transaction. */
-    readonly mayAcceptFor: (exception: StoredException) => Effect.Effect<boolean, SqlError>
     /** Credits `available`, in a transaction that has locked the exception, its charge and their ledger accounts. */
     readonly accept: (
       exception: StoredException,
@@ -143,13 +140,6 @@ export class Acceptance extends Context.Service<
           const arrived = { ...exception, amount, unallocated: amount }
           yield* store.put(arrived, movement(ids, arrived, "in", amount, "exception.received"))
           return arrived
-        }),
-
-        mayAcceptFor: Effect.fnUntraced(function* ({ id }) {
-          const [row] = yield* sql<{ may: boolean }>`
-            SELECT ${isAuthorized(sql, yield* Authority, "exception.accept", "asked.id")} AS may
-            FROM (SELECT ${id}::uuid AS id) AS asked`
-          return row?.may === true
         }),
 
         accept: Effect.fnUntraced(function* (exception, { accountId, charge }, by, reason) {

@@ -18,7 +18,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
-import { ApprovalRequired } from "../../operators/approvals/Authority.ts"
+import { type ApprovalRequired, authorize } from "../../operators/approvals/Authority.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
@@ -95,7 +95,7 @@ export class ExceptionResolution extends Context.Service<
             const { unallocated } = decision
             const isOther = unallocated !== undefined && unallocated !== exception.unallocated
             if (accepting === undefined || isOther) return yield* refused
-            if (!accepting.isNamed && !(yield* acceptance.mayAcceptFor(exception))) return yield* new ApprovalRequired()
+            if (!accepting.isNamed) yield* authorize(sql, "exception.accept", exception.id)
             const acceptable = yield* acceptance.acceptable(exception, decision.amount)
             if (acceptable === undefined) return yield* refused
             yield* acceptance.accept(acceptable, { ...accepting, charge }, by, decision.reason)

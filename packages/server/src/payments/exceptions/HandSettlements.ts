@@ -19,7 +19,7 @@ import { InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { ApprovalRequired, Authority, isAuthorized } from "../../operators/approvals/Authority.ts"
+import { type ApprovalRequired, authorize } from "../../operators/approvals/Authority.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
 import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { claimKeyOf } from "../../providers/NotificationStore.ts"
@@ -108,20 +108,13 @@ export class HandSettlements extends Context.Service<
         return true
       })
 
-      const mayDo = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
-        const [row] = yield* sql<{ may: boolean }>`
-          SELECT ${isAuthorized(sql, yield* Authority, `${kind}.settle`, "asked.id")} AS may
-            FROM (SELECT ${id}::uuid AS id) AS asked`
-        return row?.may === true
-      })
-
       return HandSettlements.of({
         find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
 
         settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
           Effect.gen(function* () {
             const found = yield* lookUp(kind, id)
-            if (!(yield* mayDo(kind, found.id))) return yield* new ApprovalRequired()
+            yield* authorize(sql, `${kind}.settle`, found.id)
             const order = found.orderId === null ? undefined : yield* orders.find(found.orderId)
             const isSettled = yield* order === undefined
               ? settlePayout(found.id, settlement)
