@@ -137,7 +137,8 @@ const queryOf = (random: Random, route: DeclaredRoute, world: World): string => 
         /_id$|starting_after/.test(name) && random.chance(0.7)
           ? random.pick(everyId)
           : sample(random, fields[name]!, name)
-      return `${name}=${encodeURIComponent(String(value).toWellFormed())}`
+      const text = typeof value === "object" ? jsonOf(value) : String(value)
+      return `${name}=${encodeURIComponent(text.toWellFormed())}`
     })
     .join("&")}`
 }
