@@ -88,10 +88,11 @@ const answered = (text: string, isError: boolean) => {
   })
 }
 
-const document = openApiDocument(PaymentsApi, webhookBodies)
-
-/** The overview, and each route, object and table of the reference. */
-const sections = (): ReadonlyArray<string> => [llmsText(document), ...markdownOf(document).split(/\n(?=##+ )/)]
+/** The overview, and each route, object and table of the reference. Made when it is asked for: other commands load this module, too. */
+const sections = (): ReadonlyArray<string> => {
+  const document = openApiDocument(PaymentsApi, webhookBodies)
+  return [llmsText(document), ...markdownOf(document).split(/\n(?=##+ )/)]
+}
 
 const documentation = {
   tool: new McpSchema.Tool({

@@ -90,6 +90,7 @@ export const fourEyes = Effect.gen(function* () {
         return Effect.isEffect(answered) ? answered : Effect.succeed(answered)
       }
       if (id === null) {
+        if (isRequired) return yield* refusedExempt
         const done = yield* attempt(Effect.provideService(act, Authority, { approvalId: null, isExempt: true }))
         return yield* done === undefined ? refusedExempt : shown(done.value)
       }
