@@ -26,6 +26,9 @@ export interface Owned {
   readonly account: string
 }
 
+/** A creation is repeated for five minutes. */
+const MOST_TRIES = 300
+
 type About = Pick<Call, "op"> & Partial<Pick<Call, "key" | "subject" | "request" | "walk">>
 
 export const makeCaller = (options: CallerOptions) => {
@@ -64,6 +67,7 @@ export const makeCaller = (options: CallerOptions) => {
       const answer = await once(about, method, path)
       await twin
       if (answer !== undefined && answer.status < 500 && answer.status !== 429) return answer
+      if (tries > MOST_TRIES) throw new Error(`${about.op} is not answered: ${JSON.stringify(answer)}`)
       await pause(Math.min(1000, 20 * 2 ** tries))
     }
   }
@@ -275,6 +279,8 @@ export const readEvents = async (
       operator
     )
     if (answer?.status !== 200) {
+      if (answer !== undefined && answer.status < 429)
+        throw new Error(`events after ${after}: ${JSON.stringify(answer)}`)
       await pause(200)
       continue
     }

@@ -1,6 +1,7 @@
 /** The event stream of several processes, of one that is killed, and of one that stops. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import { created } from "../support/ChargeRequests.ts"
 import { ended, eventsOf, type Reader, streamFrom } from "../support/EventStream.ts"
@@ -56,11 +57,17 @@ describe("The event stream", () => {
       const env = yield* environment
       const service = yield* startProcess(env)
       const readers = yield* Effect.forEach([1, 2, 3], () => streamFrom(service.operatorUrl, token))
+      const waiting = yield* Effect.promise(() =>
+        fetch(`${service.operatorUrl}/operator/v1/events?wait=10`, { headers: { "x-operator-token": token } })
+      )
+      const page = Effect.exit(Effect.tryPromise(() => waiting.text()))
       service.signal("SIGTERM")
       for (const reader of readers) yield* ended(reader)
       assert.strictEqual(yield* service.ended, 0)
       // The answers are whole: a cut one would have an error.
       for (const { response } of readers) assert.isTrue(response.complete)
+      // A page that is not whole is none.
+      assert.isTrue(Exit.isFailure(yield* page))
     }).pipe(Effect.scoped)
   )
 })

@@ -49,7 +49,7 @@ export const csvAnswer = Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row
 
 const PAGE = 100
 
-/** The pieces of the file, one a call. An interruption ends it after its last line. */
+/** The pieces of the file, one a call; undefined after its last line. */
 const linesOf = <Row, Item, E>({ caller, columns, read, schema, toItem }: Csv<Row, Item, E>) => {
   const mask = personalDataFor[caller.role] === "clear" ? undefined : maskOf(schema)
   const shown = (item: Item): Item => (mask === undefined ? item : (mask(item) as Item))
@@ -57,8 +57,8 @@ const linesOf = <Row, Item, E>({ caller, columns, read, schema, toItem }: Csv<Ro
   let count = 0
   let isDone = false
   let isFirst = true
-  return (): Effect.Effect<string, E> => {
-    if (isDone) return Effect.interrupt
+  return (): Effect.Effect<string | undefined, E> => {
+    if (isDone) return Effect.undefined
     return Effect.map(read({ limit: Math.min(PAGE, MAX_CSV_ROWS - count), startingAfter }), ({ next, rows }) => {
       count += rows.length
       startingAfter = next

@@ -27,8 +27,8 @@ export interface StreamedBody {
   readonly owner: string
   /** What the caller may see. A stream ends when the same request would be answered with another scope. */
   readonly scope: string
-  /** The next piece, in the scope of the stream. Not run before the one before it has left. A failure ends the stream. */
-  readonly next: Effect.Effect<string | Uint8Array, unknown, Scope.Scope>
+  /** The next piece, in the scope of the stream; undefined after the last one. Not run before the one before it has left. */
+  readonly next: Effect.Effect<string | Uint8Array | undefined, unknown, Scope.Scope>
 }
 
 export const answer = <Body>(status: number, body: Body): Answer<Body> => ({ status, body })

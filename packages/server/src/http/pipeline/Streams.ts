@@ -8,7 +8,7 @@
  * - The request of an open stream is judged again every `ADMIT_EVERY_MS`; the stream ends when it would be refused, or
  *   answered for another scope.
  * - Streams end when the listener closes, and when their callers leave.
- * - A file that cannot be made to its end ends with its connection, so that nobody takes it for whole.
+ * - A body that is not sent to its end ends with its connection, so that nobody takes it for whole. Events have no end.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -57,21 +57,26 @@ export const make = (runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
       }
       response.flushHeaders()
       byOwner.set(body.owner, own + 1)
+      let isWhole = body.contentType === "text/event-stream"
+      const sent = Effect.tap(sendAll(response, body.next, answerTimeoutMs), () =>
+        Effect.sync(() => {
+          isWhole = true
+        })
+      )
       const fiber = runFork(
-        Effect.raceFirst(sendAll(response, body.next, answerTimeoutMs), admitted(again, body.scope)).pipe(
+        Effect.raceFirst(sent, admitted(again, body.scope)).pipe(
           Effect.scoped,
-          Effect.catchCause((cause) => {
-            if (Cause.hasInterruptsOnly(cause)) return Effect.void
-            if (body.fileName !== undefined) response.destroy()
-            return Effect.logWarning("a stream failed", describeCause(cause))
-          })
+          Effect.catchCause((cause) =>
+            Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning("a stream failed", describeCause(cause))
+          )
         )
       )
       open.set(response, fiber)
       fiber.addObserver(() => {
         open.delete(response)
         released(body.owner)
-        response.end()
+        if (isWhole) response.end()
+        else response.destroy()
       })
       response.once("close", () => fiber.interruptUnsafe())
       return true
@@ -88,12 +93,12 @@ const MAX_STREAMS = 128
 const MAX_STREAMS_OF_ONE = 16
 const ADMIT_EVERY_MS = 15_000
 
-/** Sends pieces until one fails. */
+/** Sends all pieces. */
 const sendAll = (response: BoundedResponse, next: StreamedBody["next"], answerTimeoutMs: number) =>
   Effect.gen(function* () {
     while (true) {
       const piece = yield* next
-      if (response.destroyed) return
+      if (piece === undefined || response.destroyed) return
       if (!response.write(piece)) yield* drained(response, answerTimeoutMs)
     }
   })

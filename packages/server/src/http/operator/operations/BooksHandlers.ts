@@ -128,12 +128,12 @@ interface OwnerQuery {
   readonly connection_id?: string
 }
 
-/** The pieces of a streamed body, of which the first one opens the stream. */
+/** The pieces of a stream, of which the first one opens it; undefined after the last one. */
 const piecesOf = <E>(stream: Stream.Stream<Uint8Array, E>) => {
   let pull: Pull.Pull<ReadonlyArray<Uint8Array>, E> | undefined
   return Effect.gen(function* () {
     pull ??= yield* Stream.toPull(stream)
-    return Buffer.concat(yield* Pull.catchDone(pull, () => Effect.interrupt))
+    return yield* Pull.catchDone(Effect.map(pull, Buffer.concat), () => Effect.undefined)
   })
 }
 
@@ -207,11 +207,7 @@ const files = Effect.map(
           fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
           owner: share,
           scope: `${kind} ${owner.id} ${query.reveal === "true"}`,
-          next: Effect.filterOrElse(
-            next,
-            (piece) => piece !== undefined,
-            () => Effect.interrupt
-          )
+          next
         }
       }
     })

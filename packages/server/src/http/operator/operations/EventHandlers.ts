@@ -172,10 +172,10 @@ const readerOf = (operator: Operator) => ({
 })
 
 /** The only piece of a stream. */
-const once = (piece: Effect.Effect<string>): Effect.Effect<string> => {
+const once = (piece: Effect.Effect<string>): Effect.Effect<string | undefined> => {
   let isFirst = true
   return Effect.suspend(() => {
-    if (!isFirst) return Effect.interrupt
+    if (!isFirst) return Effect.undefined
     isFirst = false
     return piece
   })

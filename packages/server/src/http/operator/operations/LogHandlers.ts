@@ -64,13 +64,13 @@ export const auditHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** The lines of an export, a piece at a time. An interruption ends it after its last line. */
+/** The lines of an export, a piece at a time; undefined after its last line. */
 export const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRange) => {
   let last: string | undefined
   let count = 0
   let isDone = false
   return Effect.suspend(() => {
-    if (isDone) return Effect.interrupt
+    if (isDone) return Effect.undefined
     return Effect.map(
       audit.entriesBetween({ from: last ?? from, before }, ENTRIES_OF_A_PAGE, last === undefined ? 0 : 1),
       (rows) => {
