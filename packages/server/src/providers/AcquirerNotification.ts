@@ -73,6 +73,8 @@ export type Reversal = Extract<
   AcquirerNotification,
   { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }
 >
+export type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
+export type Returned = Exclude<Reversal, Med>
 
 /**
  * The outcome of a notification: `applied`; `deferred` until its charge is paid; `exception`, because its money fits nothing

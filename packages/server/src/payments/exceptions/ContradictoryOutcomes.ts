@@ -27,7 +27,7 @@ import { type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { AcceptedMoney } from "./AcceptedMoney.ts"
-import { ExceptionDisputes } from "./ExceptionDisputes.ts"
+import { AcceptedReturns } from "./AcceptedReturns.ts"
 import { Exceptions, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideOutcome } from "./OutcomeDecision.ts"
@@ -43,7 +43,7 @@ export const layer = Layer.effect(
     const exceptions = yield* Exceptions
     const store = yield* ExceptionStore
     const acceptedMoney = yield* AcceptedMoney
-    const disputes = yield* ExceptionDisputes
+    const returns = yield* AcceptedReturns
 
     /** Raises, keeps or reverses the contradiction of a payout or order, whose ledger accounts are locked. */
     const contradict = Effect.fnUntraced(function* (subject: Subject, booked: number, late: LateOutcome) {
@@ -94,7 +94,7 @@ export const layer = Layer.effect(
       const accepted = missing === 0 ? undefined : yield* acceptedMoney.of(exception)
       if (accepted === undefined) return amount - missing
       const report = { _tag: "charge.refunded", txid: "" } as const
-      return amount - (yield* disputes.takeReturn(accepted, report, missing))
+      return amount - (yield* returns.take(accepted, report, missing))
     })
 
     const ofReturn = Effect.fnUntraced(function* (orderId: string, late: LateOutcome) {

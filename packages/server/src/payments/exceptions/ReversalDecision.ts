@@ -39,11 +39,11 @@ export type ReversalDecision =
   | { readonly _tag: "WaitForCharge" }
   /** It waits for its Pix. Operators see it as an exception over so many cents, which of a return are posted. */
   | { readonly _tag: "WaitForPix"; readonly amount: number }
-  /** The charge is reversed. `splitReturn` divides what it does not have. */
+  /** The charge is reversed. `divideReturn` divides what it does not have. */
   | { readonly _tag: "ReverseCharge" }
   /** The money that an account accepted is contested. */
   | { readonly _tag: "ContestAccepted"; readonly amount: number }
-  /** So many cents are returned. `splitReturn` divides them. */
+  /** So many cents are returned. `divideReturn` divides them. */
   | { readonly _tag: "TakeFromExceptions"; readonly amount: number }
 
 export const decideReversal = (facts: ReversalFacts): ReversalDecision => {
@@ -68,7 +68,7 @@ export interface ReturnSplit {
 }
 
 /** Divides a return, or what the charge of its payment does not have of it, among the exceptions of its payment. */
-export const splitReturn = (
+export const divideReturn = (
   amount: number,
   exceptions: ReadonlyArray<{ readonly unallocated: number }>
 ): ReturnSplit => {

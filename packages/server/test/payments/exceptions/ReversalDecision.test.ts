@@ -1,7 +1,7 @@
 /** What becomes of a return or MED, given what is known of its payment, without a database. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { decideReversal, type ReversalFacts, splitReturn } from "../../../src/payments/exceptions/ReversalDecision.ts"
+import { decideReversal, type ReversalFacts, divideReturn } from "../../../src/payments/exceptions/ReversalDecision.ts"
 
 const cents = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
 const unallocated = Schema.Int.check(Schema.isBetween({ minimum: -2000, maximum: 5000 }))
@@ -93,7 +93,7 @@ describe("A return or MED", () => {
   })
 
   it.prop("OPR-87, BAL-11: no cent of a return is lost", [cents, Schema.Array(unallocated)], ([amount, left]) => {
-    const { taken, unmatched } = splitReturn(
+    const { taken, unmatched } = divideReturn(
       amount,
       left.map((each) => ({ unallocated: each }))
     )
@@ -177,11 +177,11 @@ class Books {
       case "ReverseCharge": {
         const taken = Math.min(this.charge, cents)
         this.charge -= taken
-        this.unmatched -= splitReturn(cents - taken, []).unmatched
+        this.unmatched -= divideReturn(cents - taken, []).unmatched
         return
       }
       case "TakeFromExceptions": {
-        const { taken, unmatched } = splitReturn(decision.amount, [{ unallocated: this.exception }])
+        const { taken, unmatched } = divideReturn(decision.amount, [{ unallocated: this.exception }])
         this.exception -= taken[0]!
         this.unmatched -= unmatched
         return
