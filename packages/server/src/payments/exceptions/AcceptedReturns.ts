@@ -17,12 +17,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
-import type { Returned } from "../../providers/AcquirerNotification.ts"
+import type { Returned as Reported } from "../../providers/AcquirerNotification.ts"
 import { contestedByOthers, isOpen } from "../disputes/DisputeDecision.ts"
 import { newDispute } from "../disputes/DisputeResource.ts"
 import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
 import { type Accepted, AcceptedMoney, given } from "./AcceptedMoney.ts"
 import { contestedException, ExceptionDisputes } from "./ExceptionDisputes.ts"
+
+/** What is read of the report of a return. */
+type Returned = Pick<Reported, "_tag" | "externalId" | "atMs">
 
 export class AcceptedReturns extends Context.Service<
   AcceptedReturns,

@@ -83,8 +83,7 @@ export class ExceptionReversals extends Context.Service<
             if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
           }
           const given = amount - beyond
-          if (given > 0 && reversal._tag === "charge.returned" && reversal.endToEndId !== undefined)
-            yield* early.noteTaken(reversal, reversal.endToEndId, given)
+          if (given > 0 && reversal._tag === "charge.returned") yield* early.noteTaken(reversal, given)
           let unmatched = beyond
           for (const each of yield* acceptedOf(paid)) {
             if (unmatched === 0) break
@@ -109,7 +108,7 @@ export class ExceptionReversals extends Context.Service<
         raise,
 
         noteTaken: Effect.fnUntraced(function* (reversal) {
-          const { amount = 0, endToEndId = "" } = reversal
+          const { amount = 0, endToEndId } = reversal
           const [first] = yield* acceptedOf(yield* store.lockPayments(connectionOf(reversal), endToEndId))
           if (first !== undefined && reversal._tag !== "med.opened") yield* returns.note(first, reversal, amount)
         })

@@ -21,8 +21,8 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ApprovalRequired, authorize } from "../../operators/approvals/Authority.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
-import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { claimKey } from "../../providers/NotificationStore.ts"
 import { isChargeOrder, type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { decideChange } from "../payouts/PayoutDecision.ts"
@@ -102,7 +102,7 @@ export class HandSettlements extends Context.Service<
         if (outcome._tag === "Completed") {
           // The provider may report it by either id.
           for (const name of [order.id, ...(outcome.returnId === undefined ? [] : [outcome.returnId])]) {
-            yield* claimKeyOf(sql, copyOfReturn(name, order.connectionId), order.id)
+            yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id)
           }
         }
         return true

@@ -24,7 +24,6 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { Med, Outcome, Returned, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
@@ -77,9 +76,6 @@ export class Reversals extends Context.Service<
         return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
       })
 
-      const settlementOf = (connectionId: string, { endToEndId }: Reversal) =>
-        endToEndId === undefined ? Effect.undefined : findSettlement(sql, { connectionId, endToEndId })
-
       /** The order of a return that is reported by it and has ended. */
       const endedOrderOf = Effect.fnUntraced(function* (reversal: Reversal) {
         const { externalId } = reversal
@@ -93,23 +89,23 @@ export class Reversals extends Context.Service<
       const lock = Effect.fnUntraced(function* (reversal: Reversal) {
         const connectionId = connectionOf(reversal)
         const { endToEndId, txid } = reversal
-        const settlement = yield* settlementOf(connectionId, reversal)
+        const pix = { connectionId, endToEndId }
+        const settlement = yield* findSettlement(sql, pix)
         const found =
           (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
         const owners = [
-          ...(endToEndId === undefined
-            ? []
-            : [connectionId, ...(yield* accepted.accountsOf(connectionId, endToEndId))]),
+          connectionId,
+          ...(yield* accepted.accountsOf(connectionId, endToEndId)),
           ...(found === undefined ? [] : [found.account_id])
         ]
-        if (owners.length > 0) yield* lockLedgerOf(sql, owners)
+        yield* lockLedgerOf(sql, owners)
         const locked = found === undefined ? undefined : yield* money.lock(found.id)
-        const paid = endToEndId === undefined ? [] : yield* store.lockPayments(connectionId, endToEndId)
+        const paid = yield* store.lockPayments(connectionId, endToEndId)
         // Meanwhile its payment has arrived, or was accepted.
         const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
-        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id || paid.some(isUnlocked))
+        if ((yield* findSettlement(sql, pix))?.id !== settlement?.id || paid.some(isUnlocked))
           return yield* new PaymentArrived()
-        return { connectionId, locked, paid, arrived: settlement?.amount }
+        return { pix, locked, paid, arrived: settlement?.amount }
       })
 
       const reverseCharge = Effect.fnUntraced(function* (
@@ -120,13 +116,11 @@ export class Reversals extends Context.Service<
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
         if (reversal._tag === "charge.returned") yield* losses.close(connectionOf(reversal), locked.charge.id)
         if (reversal._tag === "med.opened") {
-          // Without an id, it cannot be distinguished from a copy of another one.
-          if (unmatched === 0 || (reversal.endToEndId ?? reversal.externalId) === undefined)
-            return (isApplied ? "applied" : "ignored") as Outcome
+          if (unmatched === 0) return (isApplied ? "applied" : "ignored") as Outcome
           yield* beside.raise(id, reversal, unmatched, locked.charge)
           return "exception" as const
         }
-        return unmatched === 0 || reversal.endToEndId === undefined
+        return unmatched === 0
           ? ((isApplied ? "applied" : "ignored") as Outcome)
           : yield* beside.take(reversal, unmatched, paid, locked.charge)
       })
@@ -135,8 +129,8 @@ export class Reversals extends Context.Service<
         const { id, reversal } = received
         const ended = yield* endedOrderOf(reversal)
         if (ended !== undefined) return yield* late.ofReturn(ended, { outcome: "completed" })
-        const { arrived, connectionId, locked, paid } = yield* lock(reversal)
-        const { amount, endToEndId, externalId } = reversal
+        const { arrived, locked, paid, pix } = yield* lock(reversal)
+        const { amount, externalId } = reversal
         // A copy of it has opened its dispute while this one waited for the locks.
         if (reversal._tag === "med.opened" && (yield* disputes.isKnown(reversal))) return "ignored" as const
         const kind = kindOf(reversal)
@@ -148,25 +142,19 @@ export class Reversals extends Context.Service<
         const decision = decideReversal({
           kind,
           amount,
-          namesPix: endToEndId !== undefined,
           arrived,
-          charge: charge && { amount: charge.amount, isReversed: isReversed(charge, endToEndId) },
+          charge: charge && { amount: charge.amount, isReversed: charge.endToEndId === pix.endToEndId },
           hasException: paid.length > 0,
           isAccepted: paid.some(isAccepted)
         })
         switch (decision._tag) {
           case "Unknown":
             return "unknown" as const
-          case "WaitForCharge":
-            yield* early.keepForCharge(received, charge!.id)
-            return "deferred" as const
-          case "WaitForPix": {
-            const pix = { connectionId, endToEndId: endToEndId! }
+          case "Wait":
             if (arrived === undefined && !(yield* awaitSettlement(sql, pix))) return yield* new PaymentArrived()
-            yield* early.keepForPix(received, pix.endToEndId)
+            yield* early.keep(received)
             yield* exceptions.raiseUnmatched(id, decision.amount, reversal, charge)
             return "exception" as const
-          }
           case "ReverseCharge":
             return yield* reverseCharge(locked!, received, paid)
           case "ContestAccepted":
@@ -204,7 +192,3 @@ export class Reversals extends Context.Service<
     })
   )
 }
-
-/** The payment of the Pix has paid it; of a charge that is named alone: any payment has, or none will. */
-const isReversed = ({ endToEndId: settledBy, status }: StoredCharge, endToEndId: string | undefined): boolean =>
-  endToEndId === undefined ? status !== "processing" && status !== "pending" : settledBy === endToEndId
