@@ -3262,6 +3262,47 @@ WITH
 SELECT count(*) AS examined
 FROM due;
 
+-- payments/disputes/DisputeList.ts findByDeadline
+SELECT
+  disputes.id, disputes.charge_id, disputes.exception_id, disputes.account_id, disputes.application_id, disputes.connection_id,
+  disputes.external_id, disputes.status, disputes.amount, disputes.reason, disputes.reference, disputes.opened_at,
+  disputes.defense_deadline_at, disputes.resolved_at, disputes.arrived_resolved, disputes.sequence, disputes.returned,
+  disputes.return_id
+FROM disputes
+WHERE
+  status IN ('open', 'under_review')
+  AND (defense_deadline_at, id) > (
+    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $10::uuid), '-infinity'),
+    coalesce($10::uuid, '00000000-0000-0000-0000-000000000000')
+  )
+  AND defense_deadline_at < $9::text::timestamptz
+  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
+  AND ($2::text::uuid[] IS NULL OR $2::text::uuid[] @> ARRAY[charge_id])
+  AND ($3::uuid IS NULL OR id IS DISTINCT FROM $3::uuid)
+  AND ($4::text IS NULL OR status IS NOT DISTINCT FROM $4::text)
+  AND (amount >= $7::bigint) IS TRUE
+  AND (amount <= $8::bigint) IS TRUE
+  AND (id >= $5::uuid) IS TRUE
+  AND (id < $6::uuid) IS TRUE
+ORDER BY defense_deadline_at, disputes.id
+LIMIT $11::integer;
+
+-- payments/disputes/DisputeList.ts findChargesOf
+SELECT id
+FROM charges
+WHERE customer_document = $1::text AND customer_document IS NOT NULL
+LIMIT 1000;
+
+-- payments/disputes/DisputeList.ts findOpen
+SELECT id
+FROM disputes
+WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
+
+-- payments/disputes/DisputeList.ts findPayer
+SELECT (SELECT c.customer_document FROM charges c WHERE c.id = d.charge_id) AS document
+FROM disputes d
+WHERE d.id = $1::uuid AND ($2::text::uuid[] IS NULL OR d.account_id = ANY ($2::text::uuid[]));
+
 -- payments/disputes/DisputeStore.ts addOne
 WITH
   changed AS (
@@ -3307,25 +3348,16 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
--- payments/disputes/DisputeStore.ts findByDeadline
-SELECT
-  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
-FROM disputes
-WHERE
-  status IN ('open', 'under_review')
-  AND (defense_deadline_at, id) > (
-    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $7::uuid), '-infinity'),
-    coalesce($7::uuid, '00000000-0000-0000-0000-000000000000')
-  )
-  AND defense_deadline_at < $6::text::timestamptz
-  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
-  AND ($2::uuid IS NULL OR charge_id IS NOT DISTINCT FROM $2::uuid)
-  AND ($3::text IS NULL OR status IS NOT DISTINCT FROM $3::text)
-  AND (id >= $4::uuid) IS TRUE
-  AND (id < $5::uuid) IS TRUE
-ORDER BY defense_deadline_at, disputes.id
-LIMIT $8::integer;
+-- payments/disputes/DisputeStore.ts findFile
+SELECT name, content_type, content
+FROM dispute_files
+WHERE id = $1::uuid;
+
+-- payments/disputes/DisputeStore.ts findFiles
+SELECT id, message_id, name, content_type, octet_length(content) AS size
+FROM dispute_files
+WHERE message_id = ANY ($1::uuid[])
+ORDER BY message_id, id;
 
 -- payments/disputes/DisputeStore.ts findMessages
 SELECT id, dispute_id, author, text, at
@@ -3346,11 +3378,6 @@ SELECT
   defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
-
--- payments/disputes/DisputeStore.ts findOpen
-SELECT id
-FROM disputes
-WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
 
 -- payments/disputes/DisputeStore.ts findOpenDefenses
 SELECT dispute_id AS id

@@ -176,7 +176,9 @@ const takeStep = Effect.fnUntraced(function* (history: History) {
   for (let index = before; index < history.world.disputes.length; index++) {
     const { charge } = history.world.disputes[index]!
     const store = yield* DisputeStore
-    const [newest] = yield* store.list({ chargeId: history.charges[charge]! }, { limit: 1, startingAfter: undefined })
+    const {
+      rows: [newest]
+    } = yield* store.list({ chargeId: history.charges[charge]! }, { limit: 1, startingAfter: undefined })
     if (newest === undefined) return fail(history, `charge ${charge} has no dispute`)
     history.disputes.push(newest.id)
   }

@@ -28,7 +28,7 @@ import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "..
 import { type DisputeClaims, movementsFrom, wasPaid } from "../refunds/RefundDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
-import type { StoredDispute } from "./DisputeStore.ts"
+import type { StoredDispute } from "./DisputeTable.ts"
 
 /** A dispute after a change, and its events. */
 export interface DisputeChange {

@@ -36,7 +36,8 @@ import {
   isOpen
 } from "./DisputeDecision.ts"
 import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
-import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
+import { type DisputeMessage, DisputeStore } from "./DisputeStore.ts"
+import type { StoredDispute } from "./DisputeTable.ts"
 
 /** A dispute by our id or, where that is empty, by the provider's. */
 export interface DisputeReference {

@@ -118,7 +118,9 @@ const disputed = Effect.gen(function* () {
   yield* receive({ _tag: "charge.paid", ...pix })
   const atMs = Date.UTC(2026, 10, 20)
   yield* receive({ _tag: "med.opened", ...pix, externalId, reason: "golpe", atMs, defenseDeadlineAtMs: atMs + 1000 })
-  const [dispute] = yield* store.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
+  const {
+    rows: [dispute]
+  } = yield* store.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
   asked.length = 0
   return dispute!
 })

@@ -18,7 +18,7 @@ import {
   isOpen
 } from "../../../src/payments/disputes/DisputeDecision.ts"
 import { contestedCharge, newDispute } from "../../../src/payments/disputes/DisputeResource.ts"
-import type { StoredDispute } from "../../../src/payments/disputes/DisputeStore.ts"
+import type { StoredDispute } from "../../../src/payments/disputes/DisputeTable.ts"
 import {
   decideEnd,
   decideOrder,

@@ -23,7 +23,8 @@ import { type AcquirerNotification, isEffect } from "../../../providers/Acquirer
 import { Charges } from "../../../payments/charges/Charges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { Disputes } from "../../../payments/disputes/Disputes.ts"
-import { DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
+import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
+import type { StoredDispute } from "../../../payments/disputes/DisputeTable.ts"
 import { InvalidStateError, type NotFoundError } from "../../../base/Errors.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
@@ -271,7 +272,9 @@ const makeInfraction = Effect.gen(function* () {
           charge.status
         )
         if (isUnchanged) return { id: charge.id, dispute: undefined }
-        const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
+        const {
+          rows: [opened]
+        } = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
         if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
         return { id: opened.id, dispute: opened }
       }).pipe(audit.recordAfter("simulatorReturns.infraction"))
