@@ -56,6 +56,14 @@ export class HandSettlements extends Context.Service<
       kind: SettledKind,
       id: string
     ) => Effect.Effect<Overdue, NotFoundError | InvalidStateError | Unavailable>
+    /** What an approval of a settlement relies on, whether it may be settled or not. */
+    readonly facts: (
+      kind: SettledKind,
+      id: string
+    ) => Effect.Effect<
+      { readonly status: string; readonly amount: number; readonly order_id: string | null },
+      NotFoundError | SqlError
+    >
     /** Settles it. `audited` runs in the transaction of the settlement. */
     readonly settle: <E = never, R = never>(
       kind: SettledKind,
@@ -76,9 +84,13 @@ export class HandSettlements extends Context.Service<
       const refunds = yield* Refunds
       const returns = yield* ExceptionReturns
 
-      const lookUp = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+      const read = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
         const [row] = isUuid(id) ? yield* sql.unsafe<OverdueRow>(overdue[kind], [id]) : []
-        if (row === undefined) return yield* new NotFoundError()
+        return row ?? (yield* new NotFoundError())
+      })
+
+      const lookUp = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+        const row = yield* read(kind, id)
         if (!row.is_overdue) return yield* new InvalidStateError({ status: row.status })
         const { account_id: accountId, order_id: orderId, status } = row
         return { id: row.id, accountId, status, amount: Number(row.amount), orderId }
@@ -110,6 +122,9 @@ export class HandSettlements extends Context.Service<
 
       return HandSettlements.of({
         find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
+
+        facts: (kind, id) =>
+          Effect.map(read(kind, id), ({ amount, order_id, status }) => ({ status, amount: Number(amount), order_id })),
 
         settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
           Effect.gen(function* () {
