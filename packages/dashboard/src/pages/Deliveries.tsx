@@ -41,6 +41,8 @@ export const Deliveries = () => {
         { name: "resource_id", label: fields.resource, isMore: true }
       ]}
       load={(api, query) => api.deliveries.list({ query })}
+      sum={(api, query) => api.deliveries.summary({ query })}
+      file="/deliveries/export"
       linkOf={({ id }) => `/deliveries/${id}`}
       columns={[
         { name: fields.event, cell: ({ event }) => event },
