@@ -45,7 +45,15 @@ export const Deliveries = () => {
       file="/deliveries/export"
       linkOf={({ id }) => `/deliveries/${id}`}
       columns={[
-        { name: fields.event, cell: ({ event }) => event },
+        {
+          name: fields.event,
+          cell: ({ event, url }) => (
+            <>
+              {event}
+              <div class="narrow quiet under">{url}</div>
+            </>
+          )
+        },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.url, cell: ({ url }) => url, wide: true },
         { name: fields.attempts, cell: (delivery) => delivery.attempts_made, wide: true, right: true },
