@@ -2424,7 +2424,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -2674,7 +2673,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -2908,7 +2906,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND true
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -2991,7 +2988,7 @@ WHERE id = $1::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -2999,7 +2996,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -3100,7 +3097,7 @@ SELECT
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -3224,7 +3221,7 @@ FROM
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
       (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
