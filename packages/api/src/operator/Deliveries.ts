@@ -1,7 +1,7 @@
 /** Webhook deliveries, with their attempts, and their resending: OPR-27. */
 import { EventName } from "@pix-payments/domain/EventCatalog"
 import { Instant, InstantInput } from "@pix-payments/domain/Instant"
-import { listOf, listQuery } from "@pix-payments/domain/List"
+import { listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable } from "@pix-payments/domain/Request"
@@ -13,7 +13,17 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, createdFilters, Id, idFilter } from "./Fields.ts"
+import {
+  byId,
+  Count,
+  CountSummary,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  Id,
+  idFilter,
+  walkedListOf
+} from "./Fields.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
 export type DeliveryStatus = typeof DeliveryStatus.Type
@@ -85,8 +95,7 @@ export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, event, r
     : ["endpoint_id", "resource_id", "event", "since"].map((name) => ({ code: "VALIDATION_ERROR", path: [name] }))
 )
 
-export const deliveriesQuery = {
-  ...listQuery,
+export const deliveryFilters = {
   account_id: idFilter,
   ...createdFilters,
   status: Schema.optionalKey(DeliveryStatus),
@@ -95,15 +104,28 @@ export const deliveriesQuery = {
   event: Schema.optionalKey(EventName)
 }
 
+export const deliveriesQuery = { ...listQuery, ...deliveryFilters }
+
 export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: deliveriesQuery,
-      success: listOf(Delivery),
+      success: walkedListOf(Delivery),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List webhook deliveries, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", {
+      query: deliveryFilters,
+      success: CountSummary,
+      error: ValidationError
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count the deliveries that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: deliveryFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the deliveries that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: DeliveryDetail, error: NotFound })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Get a delivery with each of its attempts")

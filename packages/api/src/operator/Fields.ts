@@ -71,13 +71,21 @@ export const walkedListOf = <S extends Schema.Constraint>(item: S) =>
     looked_at: Count.annotate({ description: "How many rows were looked at for this page." })
   })
 
-/** Count and sum of what filters leave (OPR-291). */
-export const Summary = Schema.Struct({
+const counted = {
   object: Schema.Literal("summary"),
   count: Count,
-  amount: Schema.Int.annotate({ description: "Cents." }),
   at_least: Schema.Boolean.annotate({ description: "There are more: one request counts some thousands." }),
   looked_at: Count.annotate({ description: "How many rows were looked at." })
+}
+
+/** The count of what filters leave, of rows without an amount (OPR-291). */
+export const CountSummary = Schema.Struct(counted).annotate({ identifier: "CountSummary" })
+export type CountSummary = typeof CountSummary.Type
+
+/** Count and sum of what filters leave (OPR-291). */
+export const Summary = Schema.Struct({
+  ...counted,
+  amount: Schema.Int.annotate({ description: "Cents." })
 }).annotate({ identifier: "Summary" })
 export type Summary = typeof Summary.Type
 

@@ -12,7 +12,18 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, createdFilters, Id, idFilter, textFilter } from "./Fields.ts"
+import {
+  byId,
+  Count,
+  CountSummary,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  Id,
+  idFilter,
+  textFilter,
+  walkedListOf
+} from "./Fields.ts"
 
 /** A request to `/v1` and its response. */
 export const RequestLogEntry = Schema.Struct({
@@ -53,8 +64,7 @@ export const AuditEntry = Schema.Struct({
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
-export const requestsQuery = {
-  ...listQuery,
+export const requestFilters = {
   account_id: idFilter,
   ...createdFilters,
   key_id: idFilter,
@@ -65,6 +75,8 @@ export const requestsQuery = {
     Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 })).annotate({ description: "HTTP status." })
   )
 }
+
+export const requestsQuery = { ...listQuery, ...requestFilters }
 
 export const auditQuery = {
   ...listQuery,
@@ -80,11 +92,18 @@ export class RequestsGroup extends HttpApiGroup.make("requests")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: requestsQuery,
-      success: listOf(RequestLogEntry),
+      success: walkedListOf(RequestLogEntry),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List requests to `/v1`, newest first")
+      .annotate(OpenApi.Summary, "List requests to `/v1`, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", { query: requestFilters, success: CountSummary, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count the requests that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: requestFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the requests that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION)
   )
   .prefix("/operator/v1/requests")
   .middleware(OperatorAuthentication)

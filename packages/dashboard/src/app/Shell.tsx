@@ -40,8 +40,32 @@ const Link = ({
   )
 }
 
+/** What is this person's: zone, language, the end of the session. In the header; on a phone in the menu. */
+const Own = () => {
+  const { nav, signOut } = words()
+  const who = session.state.value
+  return (
+    <>
+      {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
+      <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
+        {zone.value}
+      </button>
+      <button
+        type="button"
+        lang={language.value === "en" ? "pt-BR" : "en"}
+        onClick={() => setLanguage(language.value === "en" ? "pt" : "en")}
+      >
+        {language.value === "en" ? "Português" : "English"}
+      </button>
+      <button type="button" title={who?.operator.name} onClick={session.signOut}>
+        {signOut}
+      </button>
+    </>
+  )
+}
+
 export const Shell = ({ children }: { readonly children: ComponentChildren }) => {
-  const { nav, product, signOut, skip } = words()
+  const { nav, product, skip } = words()
   const who = session.state.value
   useWaiting()
   return (
@@ -88,6 +112,9 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
         <Link to="/sessions" label={nav.sessions} />
         <Link to="/audit" label={nav.audit} />
         <Link to="/settings" label={nav.settings} />
+        <div class="own narrow">
+          <Own />
+        </div>
       </nav>
       <div>
         <header class="top">
@@ -105,20 +132,9 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           <SearchBox />
           <span class="grow" />
           <LiveChip />
-          {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
-          <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
-            {zone.value}
-          </button>
-          <button
-            type="button"
-            lang={language.value === "en" ? "pt-BR" : "en"}
-            onClick={() => setLanguage(language.value === "en" ? "pt" : "en")}
-          >
-            {language.value === "en" ? "Português" : "English"}
-          </button>
-          <button type="button" title={who?.operator.name} onClick={session.signOut}>
-            {signOut}
-          </button>
+          <div class="own wide-only">
+            <Own />
+          </div>
         </header>
         <BrakeBanner />
         <main id="main" tabIndex={-1} data-loading={isPageLoading.value ? "" : undefined}>

@@ -108,9 +108,12 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
               [fields.account, <IdLink id={charge.account_id} to="accounts" key="account" />],
               [
                 fields.application,
-                <a class="id" href={`/applications/${charge.application_id}?account=${charge.account_id}`} key="app">
-                  {charge.application_id}
-                </a>
+                <IdLink
+                  id={charge.application_id}
+                  to="applications"
+                  query={`?account=${charge.account_id}`}
+                  key="app"
+                />
               ],
               [fields.created, <Time of={charge.created_at} key="created" />]
             ]}

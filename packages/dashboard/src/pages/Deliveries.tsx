@@ -41,9 +41,19 @@ export const Deliveries = () => {
         { name: "resource_id", label: fields.resource, isMore: true }
       ]}
       load={(api, query) => api.deliveries.list({ query })}
+      sum={(api, query) => api.deliveries.summary({ query })}
+      file="/deliveries/export"
       linkOf={({ id }) => `/deliveries/${id}`}
       columns={[
-        { name: fields.event, cell: ({ event }) => event },
+        {
+          name: fields.event,
+          cell: ({ event, url }) => (
+            <>
+              {event}
+              <div class="narrow quiet under">{url}</div>
+            </>
+          )
+        },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.url, cell: ({ url }) => url, wide: true },
         { name: fields.attempts, cell: (delivery) => delivery.attempts_made, wide: true, right: true },

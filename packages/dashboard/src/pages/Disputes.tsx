@@ -38,7 +38,17 @@ export const Disputes = () => {
       load={(api, query) => api.disputes.list({ query })}
       linkOf={({ id }) => `/disputes/${id}`}
       columns={[
-        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
+        {
+          name: fields.amount,
+          cell: ({ amount, reason, reference }) => (
+            <>
+              <span class="nowrap">{money(amount)}</span>
+              <div class="narrow quiet under">
+                <bdi>{[inWords(reason), reference].filter(Boolean).join(" · ")}</bdi>
+              </div>
+            </>
+          )
+        },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.reason, cell: ({ reason }) => inWords(reason ?? ""), wide: true },
         { name: fields.reference, cell: ({ reference }) => <bdi>{reference}</bdi>, wide: true },

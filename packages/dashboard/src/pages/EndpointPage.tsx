@@ -148,12 +148,8 @@ const Health = ({ deliveries, endpoint }: HealthProps) => {
           [
             fields.application,
             endpoint && (
-              <a
-                class="id"
-                href={`/applications/${endpoint.application_id}?account=${endpoint.account_id}`}
-                key="application"
-              >
-                {endpoint.application_id}
+              <a href={`/applications/${endpoint.application_id}?account=${endpoint.account_id}`} key="application">
+                <bdi>{endpoint.application_name}</bdi>
               </a>
             )
           ],

@@ -21,6 +21,8 @@ export const Requests = () => {
         { name: "request_id", label: fields.request, isMore: true }
       ]}
       load={(api, query) => api.requests.list({ query })}
+      sum={(api, query) => api.requests.summary({ query })}
+      file="/requests/export"
       columns={[
         { name: fields.route, cell: ({ route }) => <b>{route}</b> },
         {

@@ -6,7 +6,9 @@ import { call, type OperatorClient } from "../app/Client.ts"
 import { curl } from "../app/Curl.ts"
 import { type Loaded, useLoaded } from "../app/Loaded.ts"
 import { words } from "../words/Words.ts"
+import { AccountName } from "./AccountName.tsx"
 import { Copy } from "./Copy.tsx"
+import { isNamed, Named } from "./Named.tsx"
 import { Problem } from "./Problem.tsx"
 import { State } from "./State.tsx"
 
@@ -93,13 +95,24 @@ const Fact = ({ children, name }: { readonly name: string; readonly children: Co
   </>
 )
 
-/** A link to a resource by its id. */
-export const IdLink = ({ id, to }: { readonly to: string; readonly id: string | null | undefined }) =>
-  id === null || id === undefined ? null : (
-    <a class="id" href={`/${to}/${id}`}>
-      {id}
+/** A link to a resource: by its name where it has one, else by its id. */
+export const IdLink = ({
+  id,
+  query = "",
+  to
+}: {
+  readonly to: string
+  readonly id: string | null | undefined
+  readonly query?: string
+}) => {
+  if (id === null || id === undefined) return null
+  const isAccount = to === "accounts"
+  return (
+    <a class={isAccount || isNamed(to) ? undefined : "id"} href={`/${to}/${id}${query}`}>
+      {isAccount ? <AccountName id={id} /> : isNamed(to) ? <Named kind={to} id={id} /> : id}
     </a>
   )
+}
 
 /** The same by the short id, which the search finds too: for lists. */
 export const ShortLink = ({ id, to }: { readonly to: string; readonly id: string | null }) =>

@@ -40,6 +40,7 @@ export const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }
   const text = filterWords()
   const problem = useSignal<string | undefined>(undefined)
   const isMoreOpen = useSignal(false)
+  const isUnfolded = useSignal(false)
   const fields = filters.filter(({ kind }) => kind !== "tabs" && kind !== "quiet")
   const [first, more] = [fields.filter(({ isMore }) => isMore !== true), fields.filter(({ isMore }) => isMore === true)]
   const apply = (form: HTMLFormElement) => {
@@ -61,7 +62,7 @@ export const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }
   return (
     <form
       role="search"
-      class="filters"
+      class={isUnfolded.value ? "filters" : "filters folded"}
       key={query.value.toString()}
       onSubmit={(event) => {
         event.preventDefault()
@@ -72,6 +73,16 @@ export const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }
         if (target instanceof HTMLSelectElement && target.name !== "") apply(event.currentTarget)
       }}
     >
+      <button
+        type="button"
+        class="fold narrow"
+        aria-expanded={isUnfolded.value}
+        onClick={() => {
+          isUnfolded.value = !isUnfolded.value
+        }}
+      >
+        {text.fold}
+      </button>
       {first.map((filter) => (
         <FilterField of={filter} key={filter.name} />
       ))}
@@ -302,6 +313,7 @@ const AccountField = ({ of: { label, name } }: { readonly of: Filter }) => {
 
 const filterWords = inBoth({
   en: {
+    fold: "Filters",
     more: "More filters",
     on: "Filters that are on",
     remove: "Remove this filter",
@@ -313,6 +325,7 @@ const filterWords = inBoth({
     periods: { today: "today", yesterday: "yesterday", week: "last 7 days", month: "last 30 days" }
   },
   pt: {
+    fold: "Filtros",
     more: "Mais filtros",
     on: "Filtros ligados",
     remove: "Tirar este filtro",

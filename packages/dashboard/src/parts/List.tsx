@@ -3,7 +3,7 @@
  *
  * Guarantee: the last data stays while new data comes.
  */
-import type { Summary } from "@pix-payments/api/operator/Fields"
+import type { CountSummary, Summary } from "@pix-payments/api/operator/Fields"
 import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import type * as Effect from "effect/Effect"
@@ -50,8 +50,8 @@ interface Props<A> {
   readonly load: (api: OperatorClient, query: never) => Effect.Effect<ListOf<A>, unknown>
   /** Changes where the rows must be loaded again. */
   readonly version?: number
-  /** Count and sum of what the filters leave. */
-  readonly sum?: (api: OperatorClient, query: never) => Effect.Effect<Summary, unknown>
+  /** Count of what the filters leave, and its sum where the rows have an amount. */
+  readonly sum?: (api: OperatorClient, query: never) => Effect.Effect<Summary | CountSummary, unknown>
   /** The path of the list as a file, under `/operator/v1`. */
   readonly file?: string
   /** The events that change the rows; without them the list polls. */
@@ -155,7 +155,8 @@ const Total = ({
   )
   return (
     <p class="quiet total" role="status">
-      {value !== undefined && text.total(value.count, money(value.amount), value.at_least)}
+      {value !== undefined &&
+        text.total(value.count, "amount" in value ? money(value.amount) : undefined, value.at_least)}
       {value !== undefined && note && <> · {note}</>}
     </p>
   )

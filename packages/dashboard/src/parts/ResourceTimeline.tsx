@@ -13,7 +13,7 @@ import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
 import { words } from "../words/Words.ts"
 import { Action } from "./Action.tsx"
-import { Card } from "./Detail.tsx"
+import { Card, IdLink } from "./Detail.tsx"
 import { ledgerAccountName } from "./ledgerAccounts.ts"
 import { Problem } from "./Problem.tsx"
 import { RequestLink } from "./RequestLink.tsx"
@@ -90,12 +90,7 @@ const orderMoments = ({ orders }: TimelineOf): ReadonlyArray<KindMoment> => {
     ),
     detail: (
       <>
-        {text.asked(order.attempts)}{" "}
-        {order.connection_id !== null && (
-          <a class="id" href={`/connections/${order.connection_id}`}>
-            {order.connection_id}
-          </a>
-        )}
+        {text.asked(order.attempts)} <IdLink id={order.connection_id} to="connections" />
       </>
     )
   }))

@@ -102,8 +102,8 @@ export const en = {
     lookOn: "Look further back",
     lookedAt: (rows: number) =>
       `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
-    total: (count: number, amount: string, isAtLeast: boolean) =>
-      `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"} · ${isAtLeast ? "at least " : ""}${amount}`
+    total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
+      `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"}${amount === undefined ? "" : ` · ${isAtLeast ? "at least " : ""}${amount}`}`
   },
   /** What a list without rows would show, and what leads to it. */
   empty: {

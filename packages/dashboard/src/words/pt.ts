@@ -102,8 +102,8 @@ export const pt: Words = {
     lookOn: "Procurar mais atrás",
     lookedAt: (rows: number) =>
       `Nada entre as ${rows.toLocaleString("pt-BR")} linhas examinadas. Pode haver mais atrás.`,
-    total: (count: number, amount: string, isAtLeast: boolean) =>
-      `${isAtLeast ? "mais de " : ""}${count.toLocaleString("pt-BR")} ${count === 1 ? "linha" : "linhas"} · ${isAtLeast ? "pelo menos " : ""}${amount}`
+    total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
+      `${isAtLeast ? "mais de " : ""}${count.toLocaleString("pt-BR")} ${count === 1 ? "linha" : "linhas"}${amount === undefined ? "" : ` · ${isAtLeast ? "pelo menos " : ""}${amount}`}`
   },
   empty: {
     charges: "Nenhuma cobrança ainda. Elas aparecem aqui quando as aplicações as criam.",

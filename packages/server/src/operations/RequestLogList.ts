@@ -4,7 +4,16 @@
  * Rules: OPR-31.
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
-import { type CreatedBetween, idsBetween, type List, type Page, readPage } from "../database/statements/Paging.ts"
+import * as Effect from "effect/Effect"
+import {
+  type CreatedBetween,
+  idsBetween,
+  type List,
+  type Page,
+  readSum,
+  readWalked,
+  type Walkable
+} from "../database/statements/Paging.ts"
 import {
   type Column,
   type Condition,
@@ -35,17 +44,36 @@ export interface RequestRow {
   readonly at: Date
 }
 
-export const listRequests = (filters: RequestFilters, page: Page) =>
-  readPage<RequestRow>(
-    {
-      table: "requests",
-      account: "account_id",
-      columns: "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at",
-      ...indexPaths(filters),
-      ...idsBetween(filters)
-    },
-    page
-  )
+export const listRequests = (filters: RequestFilters, page: Page) => readWalked<RequestRow>(requestList(filters), page)
+
+/** Their number, as far as one request looks. */
+export const countRequests = (filters: RequestFilters) =>
+  readSum(requestList(filters), undefined).pipe(Effect.catchTag("UnknownCursor", Effect.die))
+
+const requestList = (filters: RequestFilters): Walkable => {
+  const list: List = {
+    table: "requests",
+    account: "account_id",
+    columns: "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at",
+    ...indexPaths(filters),
+    ...idsBetween(filters)
+  }
+  return { ...list, isServed: true, ...counting(filters, list) }
+}
+
+/** How they are counted: of a key, a resource, a request id or accounts, or what was refused, by its index, else of all. */
+const counting = (
+  { key_id: keyId, request_id: requestId, resource_id: resourceId, route, status }: RequestFilters,
+  { filters = [], paths, pathsOf }: List
+): Pick<Walkable, "walk" | "walkOf"> => {
+  const isFew = requestId !== undefined || resourceId !== undefined
+  const hasIndex = isFew || keyId !== undefined || (status !== undefined && status >= 400)
+  const conditions = [
+    ...(route === undefined ? [] : [equalsUnindexed("route", "text", route)]),
+    ...(status === undefined ? [] : [equalsUnindexed("status", "integer", status)])
+  ]
+  return { walk: { paths: hasIndex ? paths : undefined, conditions: isFew ? filters : conditions }, walkOf: pathsOf }
+}
 
 /**
  * The index has key, route and status, in this order: a key has as many ranges as it has routes and statuses. Failed

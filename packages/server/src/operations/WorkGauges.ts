@@ -121,7 +121,7 @@ export const waiting = [
       `${DUE_WITHIN}${hours}`,
       "0::float8",
       `SELECT FROM disputes WHERE status = 'open' AND defense_deadline_at >= now()
-        AND defense_deadline_at < now() + interval '${hours} hours' ORDER BY defense_deadline_at, id LIMIT ${LIMIT}`
+        AND defense_deadline_at < now() + interval '${hours} hours' LIMIT ${LIMIT}`
     )
   )
 ].join(" UNION ALL ")

@@ -68,7 +68,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         await page.getByRole("combobox", { name: "Search" }).fill("disp")
         await page.getByRole("option", { name: "Page Disputes" }).waitFor()
         await page.keyboard.press("Enter")
-        await page.waitForURL("**/disputes")
+        await page.waitForURL("**/disputes?status=open")
         await page.getByRole("button", { name: "Português" }).click()
         await page.getByRole("combobox", { name: "Buscar" }).fill("aprovaco")
         await page.getByRole("option", { name: "Página Aprovações" }).click()

@@ -1,5 +1,5 @@
 /** The filters of operators' lists: what each leaves, count and sum, the file, and who may ask for what. */
-import type { Summary } from "@pix-payments/api/operator/Fields"
+import type { CountSummary, Summary } from "@pix-payments/api/operator/Fields"
 import type { Stats } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { assert, layer } from "@effect/vitest"
@@ -180,6 +180,51 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assertRefused(yield* asks("from=2026-02-30"), "VALIDATION_ERROR", ["from"])
       assertRefused(yield* asks("to=2026-02-01"), "VALIDATION_ERROR", ["from"])
     })
+  )
+
+  it.effect(
+    "OPR-290, OPR-291, OPR-292: the count and the file of deliveries and requests, of the operator's accounts",
+    () =>
+      Effect.gen(function* () {
+        const { call, operate } = yield* TestService
+        const sql = yield* SqlClient
+        const { accountId, applicationId, key } = yield* funded(1000)
+        yield* funded(1000)
+        yield* created(key)
+        const refused = yield* call("POST", "/v1/charges", { key, body: { amount: -1 } })
+        assert.strictEqual(refused.status, 400)
+        yield* sql`
+        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, url, destination, destination_hash,
+          status, attempts_made, reason, created_at)
+        SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), ${accountId}::uuid, ${applicationId}::uuid,
+          'https://loja.example/pix', 'https://loja.example', uuidv7(), status, 1, '=1+1', now()
+        FROM unnest('{failed,failed,delivered}'::text[]) status`
+        const { call: byViewer } = yield* makeOperator("viewer", [accountId])
+        const count = (by: Call, path: string) =>
+          Effect.map(by<CountSummary>("GET", `/operator/v1${path}`), ({ body }) => body)
+        for (const [by, own] of [
+          [operate, `account_id=${accountId}&`],
+          [byViewer, ""]
+        ] as const) {
+          const expected = (each: number) => ({ object: "summary" as const, count: each, at_least: false })
+          assert.deepInclude(yield* count(by, `/deliveries/summary?${own}`), expected(3))
+          assert.deepInclude(yield* count(by, `/deliveries/summary?${own}status=failed`), expected(2))
+          assert.deepInclude(yield* count(by, `/deliveries/summary?${own}event=charge.pix.created`), expected(0))
+          yield* eventually(count(by, `/requests/summary?${own}status=400`), (found) => found.count === 1)
+          assert.isAtLeast((yield* count(by, `/requests/summary?${own}route=POST+/v1/charges`)).count, 2)
+          assert.deepInclude(
+            yield* count(by, `/requests/summary?${own}created_before=2020-01-01T00:00:00Z`),
+            expected(0)
+          )
+          const file = yield* by("GET", `/operator/v1/deliveries/export?${own}status=failed`)
+          const lines = file.text.split("\r\n")
+          assert.match(lines[0]!, /^\uFEFFid;created_at;event;/)
+          assert.match(lines[1]!, /;charge\.pix\.paid;.*;https:\/\/loja\.example\/pix;failed;1;;'=1\+1$/)
+          assert.strictEqual(lines[3], "# 2")
+          const requests = yield* by("GET", `/operator/v1/requests/export?${own}status=400`)
+          assert.match(requests.text, /;POST \/v1\/charges;400;\d+;\r\n# 1\r\n$/)
+        }
+      })
   )
 
   it.effect("OPR-290: a walk looks at a bounded number of rows, says how many, and goes on where it stopped", () =>

@@ -4,8 +4,7 @@ import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { call } from "../../app/Client.ts"
 import { useLoaded } from "../../app/Loaded.ts"
 import { money } from "../../format/Money.ts"
-import { AccountName } from "../../parts/AccountName.tsx"
-import { Card, Facts, ShortLink, useResource } from "../../parts/Detail.tsx"
+import { Card, Facts, IdLink, ShortLink, useResource } from "../../parts/Detail.tsx"
 import { Table } from "../../parts/List.tsx"
 import { Problem } from "../../parts/Problem.tsx"
 import { documentOf, inWords } from "../../parts/reasons.ts"
@@ -79,12 +78,7 @@ const Payment = ({ of: charge }: { readonly of: OperatorChargeDetail }) => {
                 disputeWords().refunded,
                 charge.refunded_amount > 0 && <span class="nowrap">{money(charge.refunded_amount)}</span>
               ],
-              [
-                fields.account,
-                <a href={`/accounts/${charge.account_id}`} key="account">
-                  <AccountName id={charge.account_id} />
-                </a>
-              ]
+              [fields.account, <IdLink id={charge.account_id} to="accounts" key="account" />]
             ]}
           />
         </Card>

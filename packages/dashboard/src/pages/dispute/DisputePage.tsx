@@ -4,9 +4,8 @@ import { call } from "../../app/Client.ts"
 import { isSimulated, may } from "../../app/Session.ts"
 import { money } from "../../format/Money.ts"
 import { absolute } from "../../format/Time.ts"
-import { AccountName } from "../../parts/AccountName.tsx"
 import { Action } from "../../parts/Action.tsx"
-import { Card, Facts, Head, Resource, useResource } from "../../parts/Detail.tsx"
+import { Card, Facts, Head, IdLink, Resource, useResource } from "../../parts/Detail.tsx"
 import type { Field } from "../../parts/Form.tsx"
 import { now, Time } from "../../parts/Time.tsx"
 import { inWords } from "../../parts/reasons.ts"
@@ -73,12 +72,7 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
                     [fields.reason, inWords(dispute.reason)],
                     [fields.opened, dispute.opened_at && <Time of={dispute.opened_at} />],
                     [fields.resolved, dispute.resolved_at && <Time of={dispute.resolved_at} />],
-                    [
-                      fields.account,
-                      <a href={`/accounts/${dispute.account_id}`} key="account">
-                        <AccountName id={dispute.account_id} />
-                      </a>
-                    ]
+                    [fields.account, <IdLink id={dispute.account_id} to="accounts" key="account" />]
                   ]}
                 />
               </Card>

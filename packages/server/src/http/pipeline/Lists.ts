@@ -54,6 +54,12 @@ export const sumAnswer = ({ amount, count, isAtLeast, lookedAt }: Sum) => ({
   body: { object: "summary" as const, count, amount, at_least: isAtLeast, looked_at: lookedAt }
 })
 
+/** 200 with the count of a list whose rows have no amount. */
+export const countAnswer = ({ count, isAtLeast, lookedAt }: Sum) => ({
+  status: 200,
+  body: { object: "summary" as const, count, at_least: isAtLeast, looked_at: lookedAt }
+})
+
 /** A filter by a document, in any form; one that is none matches nothing. */
 export const documentFrom = (document: string | undefined): string | undefined =>
   document === undefined ? undefined : (parseDocument(document)?.value ?? "")

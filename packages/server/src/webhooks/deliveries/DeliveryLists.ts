@@ -5,7 +5,7 @@
  * of an endpoint updates none of its scheduled deliveries.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List, type Walkable } from "../../database/statements/Paging.ts"
 import {
   type Column,
   type Condition,
@@ -32,13 +32,32 @@ export interface DeliveryFilters extends CreatedBetween {
 }
 
 /** Deliveries of all accounts that match the filters. */
-export const deliveryList = (filters: DeliveryFilters): List => ({
-  table: "deliveries",
-  columns: shownColumns,
-  join: shownJoin,
-  account: "account_id",
-  ...idsBetween(filters),
-  ...indexPaths(filters)
+export const deliveryList = (filters: DeliveryFilters): Walkable => {
+  const list: List = {
+    table: "deliveries",
+    columns: shownColumns,
+    join: shownJoin,
+    account: "account_id",
+    ...idsBetween(filters),
+    ...indexPaths(filters)
+  }
+  return { ...list, isServed: true, ...counting(filters, list) }
+}
+
+/** How they are counted: of a resource, an endpoint or accounts, or what failed, by its index, else of all. */
+const counting = (
+  { endpointId, event, resourceId, status }: DeliveryFilters,
+  { paths, pathsOf }: List
+): Pick<Walkable, "walk" | "walkOf"> => ({
+  walk: {
+    paths: resourceId !== undefined || endpointId !== undefined || status === "failed" ? paths : undefined,
+    conditions: [
+      ...(endpointId === undefined ? [] : [equalsUnindexed("endpoint_id", "uuid", endpointId)]),
+      ...(event === undefined ? [] : [equalsUnindexed("event", "text", event)]),
+      ...(status === undefined ? [] : [isShownAs(status)])
+    ]
+  },
+  walkOf: pathsOf
 })
 
 /** The join and the columns that show a delivery. */

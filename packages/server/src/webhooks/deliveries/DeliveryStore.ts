@@ -15,7 +15,15 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
+import {
+  type List,
+  type Page,
+  readPage,
+  readSum,
+  readWalked,
+  type Sum,
+  type WalkedPage
+} from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -65,7 +73,9 @@ export class DeliveryStore extends Context.Service<
     readonly list: (
       filters: DeliveryFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<DeliveryRow>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<DeliveryRow>, UnknownCursor | Unavailable>
+    /** Their number, as far as one request looks. */
+    readonly count: (filters: DeliveryFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/DeliveryStore") {
   static readonly layer = Layer.effect(
@@ -121,7 +131,16 @@ export class DeliveryStore extends Context.Service<
         find,
         attemptsOf: (id) => orUnavailable(sql.unsafe<AttemptRow>(...findAttempts({ id }))),
         list: (filters, page) =>
-          readPage<DeliveryRow>(deliveryList(filters), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+          readWalked<DeliveryRow>(deliveryList(filters), page).pipe(
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        count: (filters) =>
+          readSum(deliveryList(filters), undefined).pipe(
+            Effect.catchTag("UnknownCursor", Effect.die),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          )
       })
     })
   )

@@ -1,14 +1,21 @@
 /**
  * The operator routes of deliveries, webhook endpoints and outbox failures.
  */
-import { decodeResendFailed, type Delivery, type DeliveryAttempt } from "@pix-payments/api/operator/Deliveries"
+import {
+  decodeResendFailed,
+  Delivery,
+  type DeliveryAttempt,
+  type deliveryFilters
+} from "@pix-payments/api/operator/Deliveries"
 import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
 import { decodeUpdateEndpointState, type OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
+import type { DeliveryFilters } from "../../../webhooks/deliveries/DeliveryLists.ts"
 import { type OutboxFailureRow, OutboxFailures } from "../../../webhooks/fan-out/OutboxFailures.ts"
 import { TestDeliveries } from "../../../webhooks/endpoints/TestDeliveries.ts"
 import { EndpointHealth, type HealthRow } from "../../../webhooks/endpoints/EndpointHealth.ts"
@@ -17,7 +24,8 @@ import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { ofAccount } from "../../../database/statements/Paging.ts"
-import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { countAnswer, createdBetween, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
+import { csvAnswer } from "../Csv.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const deliveryHandlers = Effect.gen(function* () {
@@ -25,18 +33,21 @@ export const deliveryHandlers = Effect.gen(function* () {
 
   const handlers: OperatorHandlers<"deliveries"> = {
     list: ({ query }) =>
-      Effect.gen(function* () {
-        const page = pageFrom(query)
-        const filters = {
-          status: query.status,
-          resourceId: query.resource_id,
-          endpointId: query.endpoint_id,
-          event: query.event,
-          ...createdBetween(query)
-        }
-        const rows = yield* ofAccount(query.account_id)(deliveries.list(filters, page))
-        return listAnswer(rows, toDelivery, page)
-      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+      deliveries.list(filtersOf(query), pageFrom(query)).pipe(
+        ofAccount(query.account_id),
+        Effect.map((page) => walkedAnswer(page, toDelivery)),
+        Effect.catchTags({ UnknownCursor: unknownCursor })
+      ),
+    summary: ({ query }) =>
+      deliveries.count(filtersOf(query)).pipe(ofAccount(query.account_id), Effect.map(countAnswer)),
+    export: ({ caller, query }) =>
+      csvAnswer({
+        caller,
+        columns: deliveryColumns,
+        schema: Delivery,
+        read: (page) => ofAccount(query.account_id)(deliveries.list(filtersOf(query), page)),
+        toItem: toDelivery
+      }),
     retrieve: ({ params }) =>
       Effect.gen(function* () {
         const delivery = yield* deliveries.find(yield* knownId(params))
@@ -50,6 +61,27 @@ export const deliveryHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+const filtersOf = (query: Schema.Struct<typeof deliveryFilters>["Type"]): DeliveryFilters => ({
+  status: query.status,
+  resourceId: query.resource_id,
+  endpointId: query.endpoint_id,
+  event: query.event,
+  ...createdBetween(query)
+})
+
+const deliveryColumns: Readonly<Record<string, (delivery: Delivery) => string | number | null>> = {
+  id: ({ id }) => id,
+  created_at: (delivery) => delivery.created_at,
+  event: ({ event }) => event,
+  resource_id: (delivery) => delivery.resource_id,
+  endpoint_id: (delivery) => delivery.endpoint_id,
+  url: ({ url }) => url,
+  status: ({ status }) => status,
+  attempts_made: (delivery) => delivery.attempts_made,
+  next_attempt_at: (delivery) => delivery.next_attempt_at,
+  reason: ({ reason }) => reason
+}
 
 export const deliveryActionHandlers = Effect.gen(function* () {
   const deliveries = yield* DeliveryStore

@@ -1,33 +1,66 @@
 /**
  * The operator routes of the request log and the audit log.
  */
-import { type AuditEntry, MAX_EXPORTED, type RequestLogEntry } from "@pix-payments/api/operator/Logs"
+import { type AuditEntry, MAX_EXPORTED, type requestFilters, RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow, type IdRange } from "../../../operations/AuditLog.ts"
-import { listRequests, type RequestRow } from "../../../operations/RequestLogList.ts"
-import { idsBetween, ofAccount } from "../../../database/statements/Paging.ts"
+import { countRequests, listRequests, type RequestRow } from "../../../operations/RequestLogList.ts"
+import { idsBetween, ofAccount, type Page } from "../../../database/statements/Paging.ts"
 import { HIGHEST, LOWEST } from "../../../database/statements/Seek.ts"
 import { orUnavailable } from "../../../database/Unavailable.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { countAnswer, createdBetween, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
+import { csvAnswer } from "../Csv.ts"
 import { knownId, type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
   const sql = yield* SqlClient
 
+  const read = (query: Schema.Struct<typeof requestFilters>["Type"]) => (page: Page) =>
+    listRequests({ ...query, ...createdBetween(query) }, page).pipe(
+      ofAccount(query.account_id),
+      Effect.provideService(SqlClient, sql),
+      orUnavailable
+    )
+
   const handlers: OperatorHandlers<"requests"> = {
     list: ({ query }) =>
-      Effect.gen(function* () {
-        const page = pageFrom(query)
-        const rows = yield* ofAccount(query.account_id)(listRequests({ ...query, ...createdBetween(query) }, page))
-        return listAnswer(rows, toRequest, page)
-      }).pipe(Effect.provideService(SqlClient, sql), orUnavailable, Effect.catchTags({ UnknownCursor: unknownCursor }))
+      read(query)(pageFrom(query)).pipe(
+        Effect.map((page) => walkedAnswer(page, toRequest)),
+        Effect.catchTags({ UnknownCursor: unknownCursor })
+      ),
+    summary: ({ query }) =>
+      countRequests({ ...query, ...createdBetween(query) }).pipe(
+        ofAccount(query.account_id),
+        Effect.provideService(SqlClient, sql),
+        orUnavailable,
+        Effect.map(countAnswer)
+      ),
+    export: ({ caller, query }) =>
+      csvAnswer({
+        caller,
+        columns: requestColumns,
+        schema: RequestLogEntry,
+        read: read(query),
+        toItem: toRequest
+      })
   }
   return handlers
 })
+
+const requestColumns: Readonly<Record<string, (request: RequestLogEntry) => string | number | null>> = {
+  request_id: (request) => request.request_id,
+  created_at: (request) => request.created_at,
+  key_id: (request) => request.key_id,
+  route: ({ route }) => route,
+  status: ({ status }) => status,
+  duration_ms: (request) => request.duration_ms,
+  resource_id: (request) => request.resource_id
+}
 
 export const auditHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog

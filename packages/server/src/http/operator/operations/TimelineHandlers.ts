@@ -53,12 +53,12 @@ export const timelineHandlers = Effect.gen(function* () {
 
   /** The rows of a resource of either kind, but for the acquirer's. */
   const sharedOf = Effect.fnUntraced(function* (id: string) {
-    const requests = yield* listRequests({ resource_id: id }, page).pipe(
+    const { rows: requests } = yield* listRequests({ resource_id: id }, { ...page, limit: page.limit + 1 }).pipe(
       Effect.provideService(SqlClient, sql),
       orUnavailable
     )
     const entries = yield* ledger.entries({ resourceId: id }, page)
-    const sent = yield* deliveries.list({ resourceId: id }, { ...page, limit: timelineLimits.deliveries })
+    const { rows: sent } = yield* deliveries.list({ resourceId: id }, { ...page, limit: timelineLimits.deliveries + 1 })
     const attempts = yield* store.attemptsOf(
       sent.map((row) => row.id),
       timelineLimits.attempts

@@ -79,7 +79,7 @@ export const chargeHandlers = Effect.gen(function* () {
     retrieve: ({ params }) =>
       Effect.gen(function* () {
         const charge = yield* charges.find(params.id)
-        const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
+        const { rows } = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
         return answer(200, {
           ...(yield* withRefunds(refunds, charge)),
           history: yield* history.ofCharge(charge),

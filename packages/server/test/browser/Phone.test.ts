@@ -1,0 +1,80 @@
+/** The dashboard on a phone of 390 px. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { created } from "../support/ChargeRequests.ts"
+import { med } from "../support/Disputes.ts"
+import { funded, operated, paidCharge, paidOut } from "../support/Money.ts"
+import { TestService } from "../support/TestService.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+const LONG = "Associação".repeat(12)
+const customer = { name: LONG, email: `${"a".repeat(60)}@example.com`, document: "39053344705" }
+
+layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("A phone", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "the header is one row, filters fold, rows say what tells them apart, and no page is wider, with long names",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const { accountId, key } = yield* funded(90_000, { name: LONG })
+        const pending = yield* created(key, { amount: 1000, reference: LONG, customer })
+        const contested = yield* paidCharge(key, 2000, { reference: LONG, customer })
+        const dispute = yield* med(contested.id)
+        const payout = yield* paidOut(key, { amount: 500, reference: LONG, recipient_name: LONG })
+        const { id: applicationId } = yield* operated<{ id: string }>(
+          "POST",
+          `/accounts/${accountId}/applications`,
+          { name: LONG },
+          201
+        )
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await visit.signIn(operatorToken)
+          await page.setViewportSize({ width: 390, height: 844 })
+          const width = () =>
+            page.locator("html").evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth)
+          for (const path of [
+            "/",
+            "/charges",
+            `/charges/${pending.id}`,
+            `/charges/${contested.id}`,
+            "/payouts",
+            `/payouts/${payout.id}`,
+            "/refunds",
+            "/disputes?status=open",
+            `/disputes/${dispute.id}`,
+            "/deliveries",
+            "/requests",
+            "/accounts",
+            `/accounts/${accountId}`,
+            `/applications/${applicationId}`,
+            `/developers?account_id=${accountId}`,
+            "/ledger",
+            "/audit"
+          ]) {
+            await page.goto(path)
+            await page.getByRole("heading", { level: 1 }).waitFor()
+            await page.locator("[data-loading]").first().waitFor({ state: "detached" })
+            assert.isAtMost(await width(), 390, path)
+            const { height = 0 } = (await page.locator("header.top").boundingBox()) ?? {}
+            assert.isAtMost(height, 64, `${path}: the header has more than one row`)
+          }
+          await page.goto("/charges")
+          await page.getByRole("link", { name: new RegExp(`R\\$ 10,00 ${LONG}`) }).waitFor()
+          await visit.look("phone-charges")
+          assert.isFalse(await page.getByLabel("Created: from").isVisible())
+          await page.getByRole("button", { name: "Filters", exact: true }).click()
+          await page.getByLabel("Created: from").waitFor()
+          assert.isAtMost(await width(), 390, "open filters")
+          await visit.look("phone-filters")
+          await page.getByRole("button", { name: "Menu" }).click()
+          await visit.look("phone-menu")
+          await page.getByRole("button", { name: "Português" }).click()
+          await page.getByRole("link", { name: "Cobranças" }).click()
+          await page.getByRole("button", { name: "Filtros", exact: true }).waitFor()
+          visit.assertNoFault()
+        })
+      })
+  )
+})
