@@ -131,7 +131,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         // Of the second close, the figures; of a day that ended, an entry without a close.
         yield* asOwner(`UPDATE closes SET closing = closing + 1 WHERE owner_id = '${accountId}' AND lines_hash =
           (SELECT lines_hash FROM closes WHERE owner_id = '${accountId}' ORDER BY day OFFSET 1 LIMIT 1)`)
-        const { accountId: unclosed } = yield* makeCaller()
+        const { accountId: unclosed } = yield* makeCaller({ account: { name: "Padaria" } })
+        yield* sql`UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = ${unclosed}::uuid AND kind = 'available'`
         yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position,
             day, credit_after)
           VALUES (uuidv7(), ${unclosed}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 1, '2026-01-02', 1)`
@@ -140,7 +141,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await visit.signIn(operatorToken)
           await page.goto(`/closes?account_id=${accountId}`)
           await page.getByText("broken", { exact: true }).waitFor()
-          await page.goto(`/closes?account_id=${unclosed}`)
+          await page.goto("/")
+          await page.getByText("has a day that is not closed").waitFor()
+          await visit.look("books-needs-person")
+          await page.getByRole("link", { name: "1 account has a day that is not closed" }).click()
+          await page.waitForURL(`**/closes?account_id=${unclosed}`)
           await page.getByRole("alert").getByText("02/01/2026 has ended and is not closed").waitFor()
           await visit.look("books-unclosed")
           visit.assertNoFault()
