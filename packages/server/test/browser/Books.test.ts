@@ -60,6 +60,47 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
   )
 
   it.effect.skipIf(!hasBrowser)(
+    "OPR-260: a period is printed with all its lines, and says on paper where it is not",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { accountId } = yield* makeCaller()
+        const sql = yield* SqlClient
+        yield* sql`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day, credit_after)
+        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), n,
+          CASE WHEN n <= 120 THEN date '2026-01-10' ELSE '2026-02-10' END, n
+        FROM generate_series(1, 1140) n`
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.signIn(operatorToken)
+          const rows = page.locator("tbody tr")
+          const note = page.getByText(/Only [0-9]+ rows are on this paper/)
+          await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
+          await rows.nth(49).waitFor()
+          assert.strictEqual(await rows.count(), 50)
+          assert.isFalse(await note.isVisible())
+          await page.emulateMedia({ media: "print" })
+          assert.isTrue(await note.isVisible())
+          await page.emulateMedia({ media: "screen" })
+          await page.getByRole("link", { name: "All lines, to print" }).press("Enter")
+          await rows.nth(119).waitFor()
+          assert.strictEqual(await rows.count(), 120)
+          await page.emulateMedia({ media: "print" })
+          assert.strictEqual(await note.count(), 0)
+          await page.goto(`/statements?account_id=${accountId}&from=2026-02-01&to=2026-02-28&lines=all`)
+          await rows.nth(999).waitFor()
+          assert.strictEqual(await rows.count(), 1000)
+          await page.getByText("Only 1000 rows are on this paper").waitFor()
+          await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
+          await note.waitFor()
+          await visit.look("books-paper")
+          visit.assertNoFault()
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
     "OPR-260, OPR-262: a statement has the balance after each line, and opening and closing of the period; lines lead to what is behind",
     () =>
       Effect.gen(function* () {
