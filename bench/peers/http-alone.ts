@@ -96,8 +96,7 @@ const stored: Omit<StoredCharge, "id"> = {
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
-  connectionId: null,
-  hasEarlyReversals: false
+  connectionId: null
 }
 
 /** A service with only the methods that the jobs call. */

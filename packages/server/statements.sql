@@ -2473,7 +2473,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -2723,7 +2722,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND (c.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -2957,7 +2955,6 @@ WITH
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
         'infraction>refunded', 'paid>infraction', 'paid>charged_back', 'infraction>charged_back', 'infraction>paid'
       )
-      AND NOT (i.status = 'paid' AND c.has_early_reversals)
       AND true
     RETURNING
       c.id, c.account_id, CASE new.status WHEN 'processing' THEN 'pending' ELSE new.status
@@ -3040,7 +3037,7 @@ WHERE id = $1::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -3048,7 +3045,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -3149,7 +3146,7 @@ SELECT
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -3273,7 +3270,7 @@ FROM
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
       (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
@@ -3313,6 +3310,47 @@ WITH
   ), done AS (DELETE FROM charge_recoveries n USING due d WHERE n.due_at = d.due_at AND n.id = d.id)
 SELECT count(*) AS examined
 FROM due;
+
+-- payments/disputes/DisputeList.ts findByDeadline
+SELECT
+  disputes.id, disputes.charge_id, disputes.exception_id, disputes.account_id, disputes.application_id, disputes.connection_id,
+  disputes.external_id, disputes.status, disputes.amount, disputes.reason, disputes.reference, disputes.opened_at,
+  disputes.defense_deadline_at, disputes.resolved_at, disputes.arrived_resolved, disputes.sequence, disputes.returned,
+  disputes.return_id
+FROM disputes
+WHERE
+  status IN ('open', 'under_review')
+  AND (defense_deadline_at, id) > (
+    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $10::uuid), '-infinity'),
+    coalesce($10::uuid, '00000000-0000-0000-0000-000000000000')
+  )
+  AND defense_deadline_at < $9::text::timestamptz
+  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
+  AND ($2::text::uuid[] IS NULL OR $2::text::uuid[] @> ARRAY[charge_id])
+  AND ($3::uuid IS NULL OR id IS DISTINCT FROM $3::uuid)
+  AND ($4::text IS NULL OR status IS NOT DISTINCT FROM $4::text)
+  AND (amount >= $7::bigint) IS TRUE
+  AND (amount <= $8::bigint) IS TRUE
+  AND (id >= $5::uuid) IS TRUE
+  AND (id < $6::uuid) IS TRUE
+ORDER BY defense_deadline_at, disputes.id
+LIMIT $11::integer;
+
+-- payments/disputes/DisputeList.ts findChargesOf
+SELECT id
+FROM charges
+WHERE customer_document = $1::text AND customer_document IS NOT NULL
+LIMIT 1000;
+
+-- payments/disputes/DisputeList.ts findOpen
+SELECT id
+FROM disputes
+WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
+
+-- payments/disputes/DisputeList.ts findPayer
+SELECT (SELECT c.customer_document FROM charges c WHERE c.id = d.charge_id) AS document
+FROM disputes d
+WHERE d.id = $1::uuid AND ($2::text::uuid[] IS NULL OR d.account_id = ANY ($2::text::uuid[]));
 
 -- payments/disputes/DisputeStore.ts addOne
 WITH
@@ -3359,25 +3397,16 @@ WITH
 SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows
 FROM changed;
 
--- payments/disputes/DisputeStore.ts findByDeadline
-SELECT
-  id, charge_id, exception_id, account_id, application_id, connection_id, external_id, status, amount, reason, reference, opened_at,
-  defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
-FROM disputes
-WHERE
-  status IN ('open', 'under_review')
-  AND (defense_deadline_at, id) > (
-    coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = $7::uuid), '-infinity'),
-    coalesce($7::uuid, '00000000-0000-0000-0000-000000000000')
-  )
-  AND defense_deadline_at < $6::text::timestamptz
-  AND ($1::text::uuid[] IS NULL OR account_id = ANY ($1::text::uuid[]))
-  AND ($2::uuid IS NULL OR charge_id IS NOT DISTINCT FROM $2::uuid)
-  AND ($3::text IS NULL OR status IS NOT DISTINCT FROM $3::text)
-  AND (id >= $4::uuid) IS TRUE
-  AND (id < $5::uuid) IS TRUE
-ORDER BY defense_deadline_at, disputes.id
-LIMIT $8::integer;
+-- payments/disputes/DisputeStore.ts findFile
+SELECT name, content_type, content
+FROM dispute_files
+WHERE id = $1::uuid;
+
+-- payments/disputes/DisputeStore.ts findFiles
+SELECT id, message_id, name, content_type, octet_length(content) AS size
+FROM dispute_files
+WHERE message_id = ANY ($1::uuid[])
+ORDER BY message_id, id;
 
 -- payments/disputes/DisputeStore.ts findMessages
 SELECT id, dispute_id, author, text, at
@@ -3398,11 +3427,6 @@ SELECT
   defense_deadline_at, resolved_at, arrived_resolved, sequence, returned, return_id
 FROM disputes
 WHERE external_id = $2::text AND connection_id IS NOT DISTINCT FROM $1::uuid;
-
--- payments/disputes/DisputeStore.ts findOpen
-SELECT id
-FROM disputes
-WHERE id = $1::uuid AND ($2::text::uuid[] IS NULL OR account_id = ANY ($2::text::uuid[])) AND defense_deadline_at IS NOT NULL;
 
 -- payments/disputes/DisputeStore.ts findOpenDefenses
 SELECT dispute_id AS id

@@ -17,7 +17,7 @@ import { AccountBooksGroup, ClosesGroup, ConnectionBooksGroup } from "./operator
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
-import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
+import { DisputeActionsGroup, DisputeFilesGroup, DisputesGroup } from "./operator/Disputes.ts"
 import { EventsGroup } from "./operator/Events.ts"
 import { ExceptionActionsGroup, ExceptionsGroup } from "./operator/Exceptions.ts"
 import { InstallationGroup } from "./operator/Installation.ts"
@@ -80,6 +80,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(ApprovalsGroup)
   .add(ApprovalActionsGroup)
   .add(DisputesGroup)
+  .add(DisputeFilesGroup)
   .add(DisputeActionsGroup)
   .add(ExceptionsGroup)
   .add(ExceptionActionsGroup)

@@ -46,7 +46,7 @@ const resources: Readonly<Record<string, () => Promise<ResourcePage>>> = {
   charges: () => import("./pages/ChargePage.tsx").then((page) => page.ChargePage),
   connections: () => import("./pages/ConnectionPage.tsx").then((page) => page.ConnectionPage),
   deliveries: () => import("./pages/DeliveryPage.tsx").then((page) => page.DeliveryPage),
-  disputes: () => import("./pages/DisputePage.tsx").then((page) => page.DisputePage),
+  disputes: () => import("./pages/dispute/DisputePage.tsx").then((page) => page.DisputePage),
   endpoints: () => import("./pages/EndpointPage.tsx").then((page) => page.EndpointPage),
   exceptions: () => import("./pages/ExceptionPage.tsx").then((page) => page.ExceptionPage),
   operators: () => import("./pages/OperatorPage.tsx").then((page) => page.OperatorPage),

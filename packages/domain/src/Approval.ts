@@ -43,10 +43,9 @@ export interface ActionRules {
   readonly requestedBy: ReadonlyArray<OperatorRole>
   /**
    * `approval`: the action is done in the commit that approves it. `repeat`: it shows a secret, so the requester repeats
-   * the call after the approval, and alone gets the answer (OPR-115). `call`: the same, because it calls a provider, and no
-   * transaction is open meanwhile.
+   * the call after the approval, and alone gets the answer (OPR-115); or it calls a provider, and no transaction is open meanwhile.
    */
-  readonly doneWith: "approval" | "repeat" | "call"
+  readonly doneWith: "approval" | "repeat"
 }
 
 const admins = ["admin"] as const
@@ -58,7 +57,7 @@ export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
   "key.update": { title: "Change the limits of an API key", requestedBy: admins, doneWith: "approval" },
   "connection.create": { title: "Connect a provider", requestedBy: admins, doneWith: "approval" },
   "connection.update": { title: "Change a connection", requestedBy: admins, doneWith: "approval" },
-  "connection.register_webhook": { title: "Register a connection's webhook", requestedBy: admins, doneWith: "call" },
+  "connection.register_webhook": { title: "Register a connection's webhook", requestedBy: admins, doneWith: "repeat" },
   "account.update": { title: "Change an account", requestedBy: admins, doneWith: "approval" },
   "operator.create": { title: "Add an operator", requestedBy: admins, doneWith: "approval" },
   "operator.update": { title: "Change an operator", requestedBy: admins, doneWith: "approval" },

@@ -16,6 +16,8 @@ import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionDisputes } from "./payments/exceptions/ExceptionDisputes.ts"
+import { ExceptionReversals } from "./payments/exceptions/ExceptionReversals.ts"
+import { AcceptedReturns } from "./payments/exceptions/AcceptedReturns.ts"
 import { ExceptionRefunds } from "./payments/exceptions/ExceptionRefunds.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
 import { HandSettlements } from "./payments/exceptions/HandSettlements.ts"
@@ -215,8 +217,10 @@ export const deciders = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(ExceptionResolution.layer, ExceptionRefunds.layer)),
   Layer.provideMerge(Acceptance.layer),
   Layer.provideMerge(Reversals.layer),
+  Layer.provideMerge(ExceptionReversals.layer),
   Layer.provideMerge(Layer.merge(ExceptionReturns.layer, UnreturnedLosses.layer)),
   Layer.provideMerge(ContradictoryOutcomes.layer),
+  Layer.provideMerge(AcceptedReturns.layer),
   Layer.provideMerge(ExceptionDisputes.layer),
   Layer.provideMerge(AcceptedMoney.layer),
   Layer.provideMerge(

@@ -87,7 +87,9 @@ export const Approval = Schema.Struct({
   }),
   account_id: Schema.NullOr(Id),
   request: SomeFields.annotateKey({ description: "What was asked, without secrets." }),
-  before: Schema.NullOr(SomeFields).annotateKey({ description: "The values that it replaces." }),
+  before: Schema.NullOr(SomeFields).annotateKey({
+    description: "What it is about, as it was: the values that it replaces, its account, its order."
+  }),
   summary: ApprovalSummary,
   requested_by: Who,
   token_made_by: Schema.NullOr(Who).annotateKey({

@@ -1,7 +1,7 @@
-/** Disputes, with their messages and defenses: OPR-26, OPR-74 to OPR-76. */
+/** Disputes, with their messages and defenses: OPR-26, OPR-74 to OPR-76, OPR-380, OPR-381. */
 import { Dispute, DisputeStatus } from "@pix-payments/domain/Dispute"
 import { Instant } from "@pix-payments/domain/Instant"
-import { listOf, listQuery } from "@pix-payments/domain/List"
+import { listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { arrayUpTo, decoder } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
@@ -14,10 +14,32 @@ import { BodyLimit } from "../BodyLimit.ts"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { AcquirerRejected, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, createdFilters, Id, idFilter, instantFilter, revealQuery } from "./Fields.ts"
+import {
+  amountFilters,
+  byId,
+  Count,
+  createdFilters,
+  CSV_DESCRIPTION,
+  csvFile,
+  Id,
+  idFilter,
+  instantFilter,
+  revealQuery,
+  Summary,
+  walkedListOf
+} from "./Fields.ts"
 
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
 export type MessageAuthor = typeof MessageAuthor.Type
+
+/** A file of a defense, without its content. */
+export const DisputeFile = Schema.Struct({
+  id: Id,
+  name: Schema.String,
+  content_type: Schema.String.annotate({ description: "As its sender said it." }),
+  size: Count.annotate({ description: "Bytes." })
+}).annotate({ identifier: "DisputeFile" })
+export type DisputeFile = typeof DisputeFile.Type
 
 /** A dispute with its messages, oldest first. The defense is a message of the operator. */
 export const OperatorDispute = Schema.Struct({
@@ -25,7 +47,14 @@ export const OperatorDispute = Schema.Struct({
   charge_id: Schema.NullOr(Id).annotateKey({ description: "Null: the dispute is of an exception." }),
   exception_id: Schema.NullOr(Id).annotateKey({ description: "Of money that an account accepted." }),
   account_id: Id,
-  messages: Schema.Array(Schema.Struct({ author: open(MessageAuthor), text: Schema.String, at: Instant })),
+  messages: Schema.Array(
+    Schema.Struct({
+      author: open(MessageAuthor),
+      text: Schema.String,
+      at: Instant,
+      files: Schema.Array(DisputeFile)
+    })
+  ),
   defense_in_progress: Schema.Boolean.annotateKey({
     description: "A defense was filed, and the provider has not answered yet."
   })
@@ -84,13 +113,24 @@ export const decodeDefenseBody = decoder(DefenseBody)
 /** The files, and the rest of the body. */
 const MAX_DEFENSE_BYTES = MAX_FILES * MAX_CONTENT_LENGTH + 64 * 1024
 
-export const disputesQuery = {
-  ...listQuery,
+export const disputeFilters = {
   account_id: idFilter,
   charge_id: idFilter,
+  same_payer_as: Schema.optionalKey(
+    Schema.String.check(Schema.isUUID()).annotate({
+      format: "uuid",
+      description: "A dispute: the others of its payer."
+    })
+  ),
   status: Schema.optionalKey(DisputeStatus),
   ...createdFilters,
-  deadline_before: instantFilter,
+  ...amountFilters,
+  deadline_before: instantFilter
+}
+
+export const disputesQuery = {
+  ...listQuery,
+  ...disputeFilters,
   order: Schema.optionalKey(Schema.Literal("deadline")).annotateKey({
     description: "`deadline`: those that are not decided, by the end of their defense. So is a filter by deadline."
   })
@@ -100,11 +140,18 @@ export class DisputesGroup extends HttpApiGroup.make("disputes")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: disputesQuery,
-      success: listOf(OperatorDispute),
+      success: walkedListOf(OperatorDispute),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List disputes, newest first"),
+    HttpApiEndpoint.get("summary", "/summary", { query: disputeFilters, success: Summary, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Count and sum the disputes that filters leave"),
+    HttpApiEndpoint.get("export", "/export", { query: disputeFilters, success: csvFile, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Export the disputes that filters leave as CSV")
+      .annotate(OpenApi.Description, CSV_DESCRIPTION),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,
@@ -118,6 +165,26 @@ export class DisputesGroup extends HttpApiGroup.make("disputes")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
   .annotate(OpenApi.Description, "MEDs against Pix charges.") {}
+
+/** Contents are as they were sent, and not masked to anybody who may read them. */
+export class DisputeFilesGroup extends HttpApiGroup.make("disputeFiles")
+  .add(
+    HttpApiEndpoint.get("retrieve", "/:id", {
+      params: byId,
+      success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" })),
+      error: NotFound
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource", isClear: true })
+      .annotate(OpenApi.Summary, "Get the content of a file")
+      .annotate(
+        OpenApi.Description,
+        "Images and PDF with their type, anything else as a file to store. Messages of disputes have the ids."
+      )
+  )
+  .prefix("/operator/v1/dispute-files")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Files of defenses, as they were sent.") {}
 
 export class DisputeActionsGroup extends HttpApiGroup.make("disputeActions")
   .add(

@@ -51,9 +51,8 @@ export const AcquirerNotification = Schema.Struct({
   id: Id,
   object: Schema.Literal("acquirer_notification"),
   name: Schema.String.annotate({ description: "The fact: `charge.paid`, `med.opened`, `payout.failed`." }),
-  outcome: open(Schema.Literals(["applied", "deferred", "exception", "ignored", "unknown"])).annotate({
-    description:
-      "`deferred` until the payment arrives; `ignored`: a duplicate, or not allowed by the state; `exception`: its money fits nothing."
+  outcome: open(Schema.Literals(["applied", "exception", "ignored", "unknown"])).annotate({
+    description: "`ignored`: a duplicate, or not allowed by the state; `exception`: its money fits nothing."
   }),
   external_id: Schema.NullOr(Schema.String).annotateKey({ description: "The acquirer's id of the fact." }),
   end_to_end_id: Schema.NullOr(Schema.String),

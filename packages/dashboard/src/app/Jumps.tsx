@@ -11,7 +11,7 @@ type NavName = keyof ReturnType<typeof words>["nav"]
 export const jumps: ReadonlyArray<readonly [key: string, to: string, name: NavName]> = [
   ["t", "/", "today"],
   ["a", "/approvals", "approvals"],
-  ["d", "/disputes", "disputes"],
+  ["d", "/disputes?status=open", "disputes"],
   ["e", "/exceptions", "exceptions"],
   ["c", "/charges", "charges"],
   ["p", "/payouts", "payouts"],

@@ -226,7 +226,7 @@ const searchWords = inBoth({
     },
     actions: [
       ["/payouts?status=pending", "Approve payouts"],
-      ["/disputes?order=deadline", "Defend disputes by deadline"],
+      ["/disputes?status=open", "Defend disputes by deadline"],
       ["/charges?status=failed", "Failed charges"],
       ["/deliveries?status=failed", "Resend failed deliveries"]
     ] as ReadonlyArray<readonly [string, string]>
@@ -251,7 +251,7 @@ const searchWords = inBoth({
     },
     actions: [
       ["/payouts?status=pending", "Aprovar pagamentos"],
-      ["/disputes?order=deadline", "Defender contestações por prazo"],
+      ["/disputes?status=open", "Defender contestações por prazo"],
       ["/charges?status=failed", "Cobranças que falharam"],
       ["/deliveries?status=failed", "Reenviar entregas que falharam"]
     ]

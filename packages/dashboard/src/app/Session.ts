@@ -9,6 +9,7 @@
 import { computed, signal } from "@preact/signals"
 import type { Session } from "@pix-payments/api/operator/Sessions"
 import { call, hasSession, type Problem } from "./Client.ts"
+import { forgetDrafts } from "./Drafts.ts"
 import { go } from "./Router.ts"
 
 /** Undefined before the server has answered, null where nobody is signed in. */
@@ -146,6 +147,7 @@ export const session = {
     // First, so that no part of the page asks for anything with the ended session.
     current.value = null
     globalThis.localStorage?.removeItem(MARK)
+    forgetDrafts()
     ending = call((api) => api.session.end({}))
   }
 }

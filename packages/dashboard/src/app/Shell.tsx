@@ -24,7 +24,8 @@ const Link = ({
   readonly label: string
   readonly counts?: Parameters<typeof WaitingCount>[0]["of"]
 }) => {
-  const isHere = to === "/" ? path.value === "/" : path.value.startsWith(to)
+  const [page = to] = to.split("?")
+  const isHere = to === "/" ? path.value === "/" : path.value.startsWith(page)
   return (
     <a
       href={to}
@@ -63,7 +64,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
         </div>
         <Link to="/" label={nav.today} />
         <Link to="/approvals" label={nav.approvals} counts="approvals" />
-        <Link to="/disputes" label={nav.disputes} counts="disputes" />
+        <Link to="/disputes?status=open" label={nav.disputes} counts="disputes" />
         <Link to="/exceptions" label={nav.exceptions} counts="exceptions" />
         <h2>{nav.money}</h2>
         <Link to="/charges" label={nav.charges} />

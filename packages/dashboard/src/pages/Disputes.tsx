@@ -1,19 +1,23 @@
 /** The list of disputes. */
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
+import { query } from "../app/Router.ts"
 import { money } from "../format/Money.ts"
 import { AccountName } from "../parts/AccountName.tsx"
 import { List } from "../parts/List.tsx"
 import { inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
 import { Deadline, Moment } from "../parts/Time.tsx"
-import { disputeWords } from "./disputeWords.ts"
+import { disputeWords } from "./dispute/disputeWords.ts"
 import { words } from "../words/Words.ts"
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export const Disputes = () => {
   const { empty, fields, nav } = words()
+  const status = query.value.get("status")
+  // Of those that are decided the deadline says nothing.
+  const isUndecided = status === "open" || status === "under_review"
   return (
     <List
       title={nav.disputes}
@@ -21,11 +25,16 @@ export const Disputes = () => {
       events={['"event":"dispute.', "infraction", "charged_back"]}
       filters={[
         { name: "status", label: fields.status, kind: "tabs", options: DisputeStatus.literals },
-        { name: "order", label: disputeWords().order, options: ["deadline"], nameOf: () => fields.deadline },
         { name: "created", label: fields.opened, kind: "period" },
         { name: "account_id", label: fields.account, kind: "account" },
-        { name: "charge_id", label: fields.charge, kind: "quiet", nameOf: shortIdOf }
+        { name: "amount", label: fields.amount, kind: "amount", isMore: true },
+        { name: "charge_id", label: fields.charge, kind: "quiet", nameOf: shortIdOf },
+        { name: "same_payer_as", label: disputeWords().ofPayer, kind: "quiet", nameOf: shortIdOf }
       ]}
+      fixed={isUndecided ? { order: "deadline" } : {}}
+      note={isUndecided && disputeWords().byDeadline}
+      sum={(api, query) => api.disputes.summary({ query })}
+      file="/disputes/export"
       load={(api, query) => api.disputes.list({ query })}
       linkOf={({ id }) => `/disputes/${id}`}
       columns={[

@@ -58,13 +58,15 @@ interface Props<A> {
   readonly events?: ReadonlyArray<string>
   /** Parameters that the page sets, beside the filters of the address. */
   readonly fixed?: Readonly<Record<string, string>>
+  /** Beside the count: how the rows are in order, where it is not the newest first. */
+  readonly note?: ComponentChildren
   /** Above the filters. */
   readonly children?: ComponentChildren
 }
 
 export const List = <A extends { readonly id: string }>(props: Props<A>) => {
   const { actions, children, columns, empty, events, file, filters = [], fixed = {}, linkOf, load, sum, title } = props
-  const { version = 0 } = props
+  const { note, version = 0 } = props
   const text = words().list
   const key = query.value.toString()
   const names = [...filters.flatMap(parametersOf), "starting_after"]
@@ -106,7 +108,7 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
       {children}
       <Filters filters={filters} />
       <Chips filters={filters} />
-      {sum !== undefined && <Total asked={chosen} read={sum} />}
+      {sum !== undefined && <Total asked={chosen} read={sum} note={note} />}
       {problem !== undefined && <Problem problem={problem} retry={reload} />}
       {value === undefined && problem === undefined && <Skeleton />}
       {value !== undefined && value.data.length === 0 && (
@@ -141,8 +143,10 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
 /** How many rows there are, and their sum, as far as the server looks. */
 const Total = ({
   asked,
+  note,
   read
 }: {
+  readonly note: ComponentChildren
   readonly asked: ReadonlyArray<readonly [string, string]>
   readonly read: NonNullable<Props<never>["sum"]>
 }) => {
@@ -155,6 +159,7 @@ const Total = ({
   return (
     <p class="quiet total" role="status">
       {value !== undefined && text.total(value.count, money(value.amount), value.at_least)}
+      {value !== undefined && note && <> · {note}</>}
     </p>
   )
 }

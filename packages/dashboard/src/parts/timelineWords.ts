@@ -16,7 +16,6 @@ export const timelineWords = inBoth({
     notification: "the acquirer reported",
     outcomes: {
       applied: "applied",
-      deferred: "waits for the payment",
       exception: "exception",
       ignored: "no effect",
       unknown: "matches no record"
@@ -52,7 +51,6 @@ export const timelineWords = inBoth({
     notification: "a instituição informou",
     outcomes: {
       applied: "aplicado",
-      deferred: "aguarda o pagamento",
       exception: "divergência",
       ignored: "sem efeito",
       unknown: "não corresponde a nenhum registro"

@@ -4,6 +4,7 @@
  * Guarantee: a round reads at most `LIMIT` rows of each kind, by an index. Beyond that a count is at least as much, and an age is of
  * the rows that were read.
  */
+import { DEADLINE_HOURS } from "@pix-payments/domain/Alert"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -24,6 +25,9 @@ export const loop = Layer.effectDiscard(
     yield* Effect.forkScoped(BackgroundLoop.run("gauges of work", round, Effect.sleep(EVERY_MS)))
   })
 )
+
+/** The kind of disputes whose deadline is within so many hours. */
+const DUE_WITHIN = "disputes within "
 
 const EVERY_MS = 10_000
 const LIMIT = 10_000
@@ -48,6 +52,9 @@ const set = (gauges: Metrics["Service"]["gauges"], kind: string, count: number, 
     case "disputes":
       return gauges({ disputes_open: count, disputes_next_deadline_seconds: seconds })
     default:
+      if (kind.startsWith(DUE_WITHIN)) {
+        return gauges({ disputes_due: count }, { within_hours: kind.slice(DUE_WITHIN.length) })
+      }
       return gauges(
         { webhook_deliveries_waiting: count, webhook_oldest_undelivered_seconds: seconds },
         { reason: kind }
@@ -108,5 +115,13 @@ export const waiting = [
     "disputes",
     "coalesce(extract(epoch FROM min(defense_deadline_at) - now()), 604800)::float8",
     `SELECT defense_deadline_at FROM disputes WHERE status = 'open' ORDER BY id LIMIT ${LIMIT}`
+  ),
+  ...DEADLINE_HOURS.map((hours) =>
+    counted(
+      `${DUE_WITHIN}${hours}`,
+      "0::float8",
+      `SELECT FROM disputes WHERE status = 'open' AND defense_deadline_at >= now()
+        AND defense_deadline_at < now() + interval '${hours} hours' ORDER BY defense_deadline_at, id LIMIT ${LIMIT}`
+    )
   )
 ].join(" UNION ALL ")

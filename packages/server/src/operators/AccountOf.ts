@@ -46,6 +46,8 @@ const queries = {
   refunds: ofTable("refunds"),
   payouts: ofTable("payouts"),
   disputes: ofTable("disputes"),
+  "dispute-files": `SELECT d.account_id FROM dispute_files f JOIN dispute_messages m ON m.id = f.message_id
+    JOIN disputes d ON d.id = m.dispute_id WHERE f.id = $1::uuid`,
   exceptions: ofTable("acquirer_exceptions"),
   deliveries: ofTable("deliveries"),
   webhooks: `SELECT p.account_id FROM webhook_endpoints w JOIN applications p ON p.id = w.application_id

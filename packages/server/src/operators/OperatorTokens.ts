@@ -109,10 +109,6 @@ export class OperatorTokens extends Context.Service<
               to_timestamp(${epochMs}::double precision / 1000), ${by.madeBy ?? (by.id === operatorId ? null : by.id)}::uuid
             FROM operators o WHERE o.id = ${operatorId}::uuid
               AND ((o.id = ${by.id}::uuid) IS TRUE OR ${isAuthorized(sql, authority, "operator_token.create", "o.id")})
-              AND (${authority.approvalId}::uuid IS NULL OR EXISTS (
-                SELECT FROM approvals a WHERE a.id = ${authority.approvalId}::uuid AND a.before::jsonb
-                  = jsonb_build_object('role', o.role, 'account_ids', to_jsonb(o.account_ids), 'active', o.active)
-              ))
             RETURNING ${sql.literal(columns)}`
           if (row !== undefined) return { ...row, token }
           const known = yield* sql`SELECT 1 FROM operators WHERE id = ${operatorId}::uuid`

@@ -2,6 +2,7 @@
  * The notifications of an acquirer, and the keys that deduplicate them.
  *
  * Guarantees:
+ * - a return and a MED name their Pix;
  * - two notifications of one fact have the same key, whichever way and however often they arrive. A payment with an end-to-end
  *   id has none unless the acquirer gives it an id: its settlement is unique (`payments/charges/Settlements.ts`);
  * - the key is the acquirer's id of the fact, or the id of the resource where that can happen only once. It is unique within a
@@ -21,10 +22,9 @@ const Fact = {
   atMs: Schema.optionalKey(Schema.Finite)
 }
 const Amount = { amount: Schema.optionalKey(Schema.Int) }
-const EndToEndId = { endToEndId: Schema.optionalKey(Schema.String) }
 const Txid = { txid: Schema.String, ...Fact }
-/** Of a charge, by its txid or by the end-to-end id of its payment. */
-const Reversed = { ...Txid, ...EndToEndId, ...Amount }
+/** Of a Pix. An empty `txid` names no charge. */
+const OfPix = { ...Txid, endToEndId: Schema.String, ...Amount }
 /** Of a dispute, by our id or, where that is empty, by the provider's, which is then `externalId`. */
 const Dispute = { disputeId: Schema.String, ...Fact }
 const Payout = { payoutId: Schema.String, ...Fact }
@@ -36,8 +36,9 @@ export const AcquirerNotification = Schema.Union([
    */
   Schema.TaggedStruct("charge.paid", {
     ...Txid,
-    ...EndToEndId,
     ...Amount,
+    /** Absent: what somebody sent back of a payout that is not ours. */
+    endToEndId: Schema.optionalKey(Schema.String),
     payer: Schema.optionalKey(
       Schema.Struct({ name: Schema.NullOr(Schema.String), document: Schema.NullOr(Schema.String) })
     ),
@@ -45,23 +46,23 @@ export const AcquirerNotification = Schema.Union([
     key: Schema.optionalKey(Schema.String)
   }),
   Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.refunded", Reversed),
+  Schema.TaggedStruct("charge.refunded", OfPix),
   Schema.TaggedStruct("med.opened", {
-    ...Reversed,
+    ...OfPix,
     reason: Schema.String,
     defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite),
     /** By the time it was read, it was lost: a return that came before may be of it. */
     isLost: Schema.optionalKey(Schema.Boolean)
   }),
   // The institution returned the Pix, and no MED had been opened.
-  Schema.TaggedStruct("charge.returned", { ...Reversed, as: Schema.Literals(["refunded", "charged_back"]) }),
+  Schema.TaggedStruct("charge.returned", { ...OfPix, as: Schema.Literals(["refunded", "charged_back"]) }),
   // The outcome of a return that the service ordered.
   Schema.TaggedStruct("return.completed", { orderId: Schema.String, ...Fact }),
   Schema.TaggedStruct("return.failed", { orderId: Schema.String, reason: Schema.String, ...Fact }),
   Schema.TaggedStruct("med.message", { ...Dispute, text: Schema.String }),
   Schema.TaggedStruct("med.won", Dispute),
   Schema.TaggedStruct("med.lost", Dispute),
-  Schema.TaggedStruct("payout.completed", { ...Payout, ...EndToEndId }),
+  Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String }),
   // The payee's bank sent a part or all of it back.
   Schema.TaggedStruct("payout.returned", { ...Payout, amount: Schema.Int })
@@ -73,22 +74,22 @@ export type Reversal = Extract<
   AcquirerNotification,
   { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }
 >
+export type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
+export type Returned = Exclude<Reversal, Med>
 
 /**
- * The outcome of a notification: `applied`; `deferred` until its charge is paid; `exception`, because its money fits nothing
- * yet; `ignored`, because the state does not allow it or it is a duplicate; `unknown`, because it names no
- * resource of ours.
+ * The outcome of a notification: `applied`; `exception`, because its money fits nothing yet; `ignored`, because the state does
+ * not allow it or it is a duplicate; `unknown`, because it names no resource of ours.
  */
-export type Outcome = "applied" | "deferred" | "exception" | "ignored" | "unknown"
+export type Outcome = "applied" | "exception" | "ignored" | "unknown"
 
 /** True of an outcome that changed something. */
 export const isEffect = (outcome: Outcome): boolean => outcome !== "ignored" && outcome !== "unknown"
 
-/** The resource that a notification names; a charge by its txid, or by the end-to-end id of its payment. */
+/** The resource that a notification names; a charge by its txid, or by its Pix. */
 export const subjectOf = (notification: AcquirerNotification): string => {
-  if ("txid" in notification) {
-    return notification.txid || (("endToEndId" in notification ? notification.endToEndId : undefined) ?? "")
-  }
+  if ("txid" in notification)
+    return notification.txid || ("endToEndId" in notification ? (notification.endToEndId ?? "") : "")
   if ("disputeId" in notification) return notification.disputeId || (notification.externalId ?? "")
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
@@ -133,18 +134,14 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
     case "charge.failed":
       return `failed:${externalId ?? notification.txid}`
     case "charge.refunded":
-    case "charge.returned": {
-      const id = externalId ?? notification.endToEndId
-      return id === undefined ? undefined : returnKey(id)
-    }
+    case "charge.returned":
+      return returnKey(externalId ?? notification.endToEndId)
     case "return.completed":
       return returnKey(notification.orderId)
     case "return.failed":
       return `return:${notification.orderId}:failed`
-    case "med.opened": {
-      const id = externalId ?? notification.endToEndId
-      return id === undefined ? undefined : `med:${id}:opened`
-    }
+    case "med.opened":
+      return `med:${externalId ?? notification.endToEndId}:opened`
     case "med.won":
       return `med:${externalId ?? notification.disputeId}:won`
     case "med.lost":
@@ -163,13 +160,8 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
 /** The key of a completed return, by the acquirer's id or by that of our order. */
 export const returnKey = (id: string): string => `return:${id}:returned`
 
-/** The completed return of an order, as one that the acquirer made by itself: once the order is completed, it is a copy. */
-export const copyOfReturn = (
-  orderId: string,
-  connectionId: string | null
-): Extract<AcquirerNotification, { readonly _tag: "charge.refunded" }> => ({
-  _tag: "charge.refunded",
-  txid: "",
-  externalId: orderId,
-  ...(connectionId === null || connectionId === SIMULATOR_CONNECTION ? {} : { connectionId })
-})
+/** The same of an order, within all connections: once it is completed, a return that the acquirer reports under it is a copy. */
+export const keyOfReturn = (orderId: string, connectionId: string | null): string =>
+  connectionId === null || connectionId === SIMULATOR_CONNECTION
+    ? returnKey(orderId)
+    : `${connectionId}/${returnKey(orderId)}`

@@ -114,20 +114,18 @@ export const record = (
 }
 
 /** Claims the key of a notification, if it has one, in the caller's transaction; false where it was claimed before. */
-export const claimKeyOf = (
+export const claimKey = (
   sql: SqlClient,
-  notification: AcquirerNotification,
+  key: string | undefined,
   notificationId: string
-): Effect.Effect<boolean, SqlError> => {
-  const key = keyOf(notification)
-  return key === undefined
+): Effect.Effect<boolean, SqlError> =>
+  key === undefined
     ? Effect.succeed(true)
     : Effect.map(
         sql`INSERT INTO notification_keys (key, notification_id) VALUES (${key}, ${notificationId}::uuid)
           ON CONFLICT DO NOTHING RETURNING key`,
         ({ length }) => length > 0
       )
-}
 
 /**
  * Runs the effect of a notification in one transaction with its key and its record. A duplicate is recorded as `ignored`, and
@@ -141,7 +139,7 @@ export const applyOnce = <E, R>(
   const { id, notification } = received
   const applied = Effect.gen(function* () {
     const outcome = (yield* isClaimed(sql, notification)) ? "ignored" : yield* effect
-    if (isEffect(outcome) && !(yield* claimKeyOf(sql, notification, id))) return yield* new ClaimedMeanwhile()
+    if (isEffect(outcome) && !(yield* claimKey(sql, keyOf(notification), id))) return yield* new ClaimedMeanwhile()
     yield* record(sql, received, outcome)
     return outcome
   })

@@ -31,13 +31,13 @@ import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { ReturnOutcome } from "../providers/Acquirer.ts"
-import { type AcquirerNotification, copyOfReturn, isEffect, type Outcome } from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, keyOfReturn, isEffect, type Outcome } from "../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, LateOutcomes, lateFrom } from "../providers/LateOutcomes.ts"
 import { isChargeOrder, OrderStore } from "../providers/OrderStore.ts"
 import { ChargePayments } from "./ChargePayments.ts"
 import {
   applyOnce,
-  claimKeyOf,
+  claimKey,
   isDuplicate,
   type ReceivedNotification,
   received,
@@ -110,7 +110,7 @@ export class AcquirerNotifications extends Context.Service<
           return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
         }
         if (outcome._tag === "Completed" && isEffect(applied)) {
-          yield* claimKeyOf(sql, copyOfReturn(orderId, connectionId ?? null), orderId)
+          yield* claimKey(sql, keyOfReturn(orderId, connectionId ?? null), orderId)
         }
         return applied
       })

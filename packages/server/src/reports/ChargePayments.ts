@@ -99,7 +99,7 @@ export class ChargePayments extends Context.Service<
               return yield* settleAgain({ ...payment, endToEndId }, received, charge)
             }
           }
-          const arrived = { connectionId, endToEndId, chargeId: paid?.id, isAccepted: paid !== undefined }
+          const arrived = { connectionId, endToEndId, isAccepted: paid !== undefined }
           if (paid !== undefined) return yield* reversals.withEarly(arrived, pay(paid, payment))
           if (misfit === undefined) return "unknown"
           const exception = yield* reversals.withEarly(

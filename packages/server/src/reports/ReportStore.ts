@@ -79,7 +79,9 @@ export class ReportStore extends Context.Service<
       return ReportStore.of({
         known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
           const keys = new Set([...notifications.flatMap((each) => keyOf(each) ?? []), ...recordKeys])
-          const settlements = new Set(notifications.flatMap((each) => endToEndIdOf(each) ?? []))
+          const settlements = new Set(
+            notifications.flatMap((each) => (each._tag === "charge.paid" ? (each.endToEndId ?? []) : []))
+          )
           const found = yield* orUnavailable(
             sql.unsafe<FoundRow>(
               ...findKnown({ ...ids, keys: named([...keys]), endToEndIds: named([...settlements]), connectionId })
@@ -164,9 +166,6 @@ interface FoundRow {
   /** Of an order or payout that has one: what the provider said of it. */
   readonly outcome: ProviderOutcome | null
 }
-
-const endToEndIdOf = (notification: AcquirerNotification): string | undefined =>
-  notification._tag === "charge.paid" ? notification.endToEndId : undefined
 
 const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))

@@ -7,8 +7,8 @@
  * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
  *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
  *   lost and has no return is an exception (`UnreturnedLosses.ts`).
- * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
- *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
+ * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each slice, so
+ *   that an outage of days is caught up across restarts.
  * - A list that cannot be read delays no other list. A notification that fails delays none after it: the sweep is
  *   repeated, and meanwhile the others are applied. An entry that cannot be read, or fails again and again, is an exception, and
  *   the sweep completes; it is read again (`UnreadableEntries.ts`).
@@ -19,17 +19,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import { Acquirer, AcquirerUnclear, type Paged, type Provider, type Range } from "../providers/Acquirer.ts"
+import { Acquirer, type Provider } from "../providers/Acquirer.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
-import { Metrics } from "../base/observability/Metrics.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
-import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { UnreturnedLosses } from "../payments/exceptions/UnreturnedLosses.ts"
-import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
-import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
+import { listReading } from "./ListReading.ts"
 import { ReportStore } from "./ReportStore.ts"
-import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
+import { DEEP_EVERY_MS, type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
 
 export class Sweep extends Context.Service<
   Sweep,
@@ -46,73 +44,10 @@ export class Sweep extends Context.Service<
     Effect.gen(function* () {
       const store = yield* SweepStore
       const reportStore = yield* ReportStore
-      const reports = yield* Reports
       const acquirer = yield* Acquirer
       const entries = yield* UnreadableEntries
+      const { readList, readSlices } = yield* listReading
       const losses = yield* UnreturnedLosses
-      const metrics = yield* Metrics
-
-      /** Every page of a list, one after the other. */
-      const pages = Effect.fnUntraced(function* <A>(
-        { connectionId }: DueSweep,
-        where: ListedIn,
-        list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
-        apply: Apply<A>
-      ) {
-        let applied = nothingApplied
-        yield* everyPage(
-          where,
-          (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
-          Effect.fnUntraced(function* ({ items, unreadable }) {
-            applied = together(applied, yield* apply(connectionId, items, where))
-            const unread = yield* entries.raise(connectionId, where, unreadable)
-            applied = together(applied, { ...nothingApplied, unread, listed: items.length + unreadable.length })
-          })
-        )
-        return applied
-      })
-
-      /** Reads a range of a list that the provider has, and applies it. */
-      const readList = (due: DueSweep, { disputes, payouts, received }: Provider, where: ListedIn) => {
-        const read = <A>(
-          list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
-          apply: Apply<A>
-        ) =>
-          list === undefined
-            ? Effect.succeed(nothingApplied)
-            : Effect.tap(pages(due, where, list, apply), ({ effects }) =>
-                Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
-              )
-        switch (where.list) {
-          case "received":
-            return read(received?.list, reports.received)
-          case "returned":
-            return read(received?.listReturned, reports.received)
-          case "payouts":
-            return read(payouts?.list, reports.payouts)
-          case "disputes":
-            return read(disputes?.list, reports.disputes)
-        }
-      }
-
-      /** The lists that the provider has of what happened in a range. */
-      const listsOf = (due: DueSweep, provider: Provider, met: { foreign: number }): ReadonlyArray<ReadList> => {
-        const has = {
-          received: provider.received !== undefined,
-          payouts: provider.payouts?.list !== undefined,
-          disputes: provider.disputes?.list !== undefined
-        }
-        return (["received", "payouts", "disputes"] as const)
-          .filter((list) => has[list])
-          .map(
-            (list) => (range) =>
-              Effect.tap(readList(due, provider, { ...range, list }), ({ foreign }) =>
-                Effect.sync(() => {
-                  met.foreign += foreign
-                })
-              )
-          )
-      }
 
       /** Entries that could not be read or applied: those that can are closed. */
       const readAgain = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
@@ -135,44 +70,6 @@ export class Sweep extends Context.Service<
         const oldestMs = yield* reportStore.oldestOpenDispute(due.connectionId)
         if (oldestMs === undefined) return
         yield* readList(due, provider, { list: "disputes", fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs })
-      })
-
-      /**
-       * Slice by slice. A list that cannot be read is left out from there on; a notification that fails leaves out nothing.
-       * `onComplete` is called for each slice before the first that is not complete. Fails with the first problem.
-       */
-      const readSlices = Effect.fnUntraced(function* (
-        due: DueSweep,
-        provider: Provider,
-        { fromMs, toMs }: TimeRange,
-        onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
-      ) {
-        const met = { foreign: 0 }
-        let lists = listsOf(due, provider, met)
-        let problem: AcquirerUnclear | undefined
-        let startMs = fromMs
-        while (true) {
-          const slice = { fromMs: startMs, toMs: Math.min(startMs + SLICE_MS, toMs) }
-          const readable: Array<ReadList> = []
-          for (const list of lists) {
-            const read = yield* Effect.catchTag(list(slice), "AcquirerUnclear", Effect.succeed)
-            if (read instanceof AcquirerUnclear) {
-              problem ??= read
-              continue
-            }
-            readable.push(list)
-            if (read.failures > 0) {
-              problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be read or applied` })
-            }
-          }
-          if (problem === undefined) yield* onComplete(slice.toMs)
-          else if (readable.length === 0) return yield* problem
-          if (slice.toMs >= toMs) break
-          lists = readable
-          startMs = slice.toMs
-        }
-        if (met.foreign > 0) yield* store.metForeign(due.connectionId, met.foreign)
-        if (problem !== undefined) return yield* problem
       })
 
       /** What fails to be applied is read again the next day. */
@@ -245,9 +142,6 @@ export const loop = Layer.effectDiscard(
   })
 )
 
-type Apply<A> = (connectionId: string, page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
-type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
-
 const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
@@ -260,6 +154,4 @@ const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
 const DEEP_RETRY_MS = 10 * MINUTE_MS
 /** The document does not say by which instant disputes are listed. */
 const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
-/** Longer than one page takes. */
-const LEASE_MS = 3 * MINUTE_MS
 const MAX_IN_FLIGHT = 32

@@ -137,5 +137,7 @@ interface DueRow {
   readonly returns_from: Date | null
 }
 
+/** Of a sweep: longer than one page takes. */
+export const LEASE_MS = 3 * 60_000
 /** Between two sweeps of the last days. */
 export const DEEP_EVERY_MS = 24 * 3_600_000

@@ -47,8 +47,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
           await page.goto("/")
           await page.getByRole("link", { name: "1 dispute needs a defense" }).click()
           await page.waitForURL(`**/disputes/${world.disputeId}`)
+          await page.getByLabel("Delivery or use").fill("The parcel arrived on 20 November.")
           await press("File defense")
-          await submit("File defense", { Text: "The parcel arrived on 20 November." })
           await page.getByText("The parcel arrived on 20 November.").waitFor()
 
           await page.goto(`/applications/${world.applicationId}`)

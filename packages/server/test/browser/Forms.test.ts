@@ -73,7 +73,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Forms", (
           [`/operators/${world.operatorId}`, "Create token"],
           [`/charges/${world.chargeId}`, "Return"],
           [`/charges/${world.chargeId}`, "Open dispute"],
-          [`/disputes/${world.disputeId}`, "File defense"],
           [`/disputes/${world.disputeId}`, "Send message"],
           [`/disputes/${world.disputeId}`, "Reply"],
           [`/exceptions/${world.exceptionId}`, "Accept"],

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
 import type { Confirmed } from "../../src/accounts/Caller.ts"
-import type { AcquirerNotification } from "../../src/providers/AcquirerNotification.ts"
+import type { AcquirerNotification, Reversal } from "../../src/providers/AcquirerNotification.ts"
 import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import { SimulatorNotifications } from "../../src/reports/SimulatorNotifications.ts"
 import { Cancellations } from "../../src/payments/charges/Cancellations.ts"
@@ -176,7 +176,9 @@ const takeStep = Effect.fnUntraced(function* (history: History) {
   for (let index = before; index < history.world.disputes.length; index++) {
     const { charge } = history.world.disputes[index]!
     const store = yield* DisputeStore
-    const [newest] = yield* store.list({ chargeId: history.charges[charge]! }, { limit: 1, startingAfter: undefined })
+    const {
+      rows: [newest]
+    } = yield* store.list({ chargeId: history.charges[charge]! }, { limit: 1, startingAfter: undefined })
     if (newest === undefined) return fail(history, `charge ${charge} has no dispute`)
     history.disputes.push(newest.id)
   }
@@ -274,6 +276,22 @@ const createPayout = Effect.fnUntraced(function* (
 const notified = (notification: AcquirerNotification) =>
   SimulatorNotifications.use(({ notify }) => answered(notify(notification), String))
 
+/** Of the Pix that paid the charge; while none has, of the one that is meant for it. */
+const reversed = Effect.fnUntraced(function* (
+  { charges, settlements }: History,
+  { charge }: Extract<Command, { kind: "charge" }>,
+  reversal: Unnamed<Reversal>
+) {
+  const sql = yield* SqlClient
+  const [paid] = yield* Effect.orDie(
+    sql<{ end_to_end_id: string }>`SELECT end_to_end_id FROM charges
+      WHERE id = ${charges[charge]!}::uuid AND end_to_end_id IS NOT NULL`
+  )
+  return yield* notified({ ...reversal, endToEndId: paid?.end_to_end_id ?? settlements[charge]! })
+})
+
+type Unnamed<A> = A extends unknown ? Omit<A, "endToEndId"> : never
+
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
@@ -316,11 +334,11 @@ const actOnce = (
     case "fail":
       return notified({ _tag: "charge.failed", txid })
     case "refunded":
-      return notified({ _tag: "charge.refunded", txid })
+      return reversed(history, command, { _tag: "charge.refunded", txid })
     case "infraction":
-      return notified({ _tag: "med.opened", txid, reason: "x" })
+      return reversed(history, command, { _tag: "med.opened", txid, reason: "x" })
     case "return":
-      return notified({ _tag: "charge.returned", txid, as: command.as })
+      return reversed(history, command, { _tag: "charge.returned", txid, as: command.as })
     case "cancel":
       return Cancellations.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
     case "refund":

@@ -123,6 +123,8 @@ const makeStranger = Effect.gen(function* () {
 
 /** The actions whose requests here have some. */
 const withPersonalData: ReadonlySet<ApprovalAction> = new Set([
+  "connection.update",
+  "connection.register_webhook",
   "payout.release",
   "payout.create",
   "payout.settle",

@@ -5,6 +5,7 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as ConnectionMonitor from "../../src/providers/connections/ConnectionMonitor.ts"
@@ -38,10 +39,17 @@ layer(
       Effect.gen(function* () {
         const bank = yield* connectedBank()
         const { connectionId, double, key } = bank
+        const said: Array<string> = []
+        const look = Effect.provideService(
+          yield* ConnectionMonitor.makeWatch,
+          Logger.CurrentLoggers,
+          new Set([Logger.make(({ message }) => void said.push(String(message)))])
+        )
+        const circuitMetric = metricAfter(look, connectionId)
         const connection = operated<Connection>("GET", `/connections/${connectionId}`)
         const { id: before } = yield* created(key)
         assert.strictEqual((yield* connection).state, "ready")
-        assert.strictEqual(yield* circuitMetric(connectionId), 0)
+        assert.strictEqual(yield* circuitMetric, 0)
 
         const repair = double.faults.always("dropped-before", { path: /\/cob\// })
         const failed: Array<string> = []
@@ -52,7 +60,7 @@ layer(
           failed.push(charge.id)
         }
         assert.strictEqual((yield* connection).state, "circuit_open")
-        assert.strictEqual(yield* circuitMetric(connectionId), 1)
+        assert.strictEqual(yield* circuitMetric, 1)
 
         const called = double.exchanges.length
         const unsent = yield* Effect.forEach(Array.from({ length: 12 }), () => created(key), { concurrency: 12 })
@@ -81,8 +89,9 @@ layer(
           ])
         }
         assert.strictEqual((yield* connection).state, "ready")
-        assert.strictEqual(yield* circuitMetric(connectionId), 0)
+        assert.strictEqual(yield* circuitMetric, 0)
         assert.strictEqual((yield* created(key)).status, "pending")
+        assert.deepStrictEqual(said, ["the provider of a connection is away", "the provider of a connection is back"])
         assert.deepStrictEqual([...double.violations, ...double.defects], [])
       })
   )
@@ -97,9 +106,9 @@ const recoveriesDue = SqlClient.use((sql) =>
 )
 
 /** The metric of a connection, as `/metrics` has it after the next look at the connections. */
-const circuitMetric = (connectionId: string) =>
+const metricAfter = <E, R>(look: Effect.Effect<unknown, E, R>, connectionId: string) =>
   Effect.gen(function* () {
-    yield* Effect.provideServiceEffect(ConnectionMonitor.watch, Clock.Clock, standingClock)
+    yield* Effect.provideServiceEffect(look, Clock.Clock, standingClock)
     const { text } = yield* (yield* TestService).operate("GET", "/metrics")
     const line = text
       .split("\n")

@@ -287,12 +287,14 @@ layer(servers, { excludeTestServices: true })("A settlement", (it) => {
     })
   )
 
-  it.effect("DSP-10: and a return that names the charge alone, at once: both are applied, once", () =>
+  it.effect("DSP-10: and a return that names its charge, at once: both are applied, once", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* caller
       for (let round = 0; round < 12; round++) {
         const { id } = yield* created(key, { amount: 1000 })
-        yield* raced([paymentOf(id), { _tag: "charge.refunded", txid: txidOf(id), externalId: newPix() }])
+        const payment = paymentOf(id)
+        const endToEndId = payment.endToEndId!
+        yield* raced([payment, { _tag: "charge.refunded", txid: txidOf(id), endToEndId, externalId: newPix() }])
         assert.strictEqual((yield* retrieve(key, id)).body.status, "refunded")
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
       }

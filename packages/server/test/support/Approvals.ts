@@ -46,7 +46,7 @@ const counted = (text: string, ...parameters: ReadonlyArray<unknown>) =>
   ).pipe(Effect.orDie)
 
 /** Credentials that a connection can be opened with. */
-const someCredentials = Effect.gen(function* () {
+export const someCredentials = Effect.gen(function* () {
   const nowMs = yield* Clock.currentTimeMillis
   const authority = yield* Effect.promise(() => makeAuthority("Bank", nowMs))
   const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "client", usage: "client" }))
@@ -212,7 +212,8 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     return {
       method: "POST",
       path: "/installation/confirm-outward",
-      done: counted("SELECT count(*) FROM installation_settings WHERE system_identifier <> '1'")
+      done: counted(`SELECT count(*) FROM installation_settings
+        WHERE system_identifier = (SELECT c.system_identifier::text FROM pg_control_system() c)`)
     }
   }),
   "exception.accept": Effect.gen(function* () {

@@ -30,7 +30,6 @@ export const incompleteKeys = `
         AND s.connection_id = e.connection_id AND s.charge_id IS NOT NULL)
   UNION ALL
   SELECT r.id FROM early_reversals r
-    WHERE r.end_to_end_id IS NOT NULL AND NOT EXISTS (SELECT FROM charge_settlements s
+    WHERE NOT EXISTS (SELECT FROM charge_settlements s
       WHERE s.end_to_end_id = r.end_to_end_id AND s.connection_id = r.connection_id
-        AND (s.charge_id IS NULL OR r.is_taken OR r.notification ->> '_tag' = 'med.opened'))
-      OR r.charge_id IS NOT NULL AND NOT EXISTS (SELECT FROM charges c WHERE c.id = r.charge_id AND c.has_early_reversals)`
+        AND (s.charge_id IS NULL OR r.is_taken OR r.notification ->> '_tag' = 'med.opened'))`

@@ -152,7 +152,14 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/disputes": {
       table: "disputes",
       values: { charge_id: [some.charge], status: DisputeStatus.literals },
-      walked: { ...created, account_id: [accountId], deadline_before: ["2100-01-01T00:00:00Z"], order: ["deadline"] }
+      walked: {
+        ...created,
+        ...amounts,
+        account_id: [accountId],
+        same_payer_as: [SIMULATOR_CONNECTION],
+        deadline_before: ["2100-01-01T00:00:00Z"],
+        order: ["deadline"]
+      }
     },
     "/operator/v1/refunds": {
       table: "refunds",
@@ -262,7 +269,7 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "paid_before") return `paid_at < '${value}'`
   if (filter === "deadline_before") return `status IN ('open', 'under_review') AND defense_deadline_at < '${value}'`
   if (filter === "order") return "status IN ('open', 'under_review') AND defense_deadline_at IS NOT NULL"
-  if (filter === "q") return "false"
+  if (filter === "q" || filter === "same_payer_as") return "false"
   // A request of nobody's key is of no account.
   if (filter === "account_id" && table === "requests") return `account_id = '${value}' AND key_id IS NOT NULL`
   const createdAt = table === "disputes" ? "opened_at" : table === "requests" ? "at" : "created_at"

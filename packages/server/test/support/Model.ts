@@ -23,8 +23,6 @@ interface ModelCharge {
   readonly method: "pix" | "boleto" | "card"
   status: string
   awaitsRelease: boolean
-  /** Returns and MEDs that came before the payment. */
-  readonly deferred: Array<Extract<Command, { kind: "charge" }>>
   readonly events: Array<string>
 }
 
@@ -55,8 +53,10 @@ export interface World {
   readonly charges: Array<ModelCharge>
   readonly payouts: Array<ModelPayout>
   readonly disputes: Array<ModelDispute>
-  /** The charges that settlement identifiers were given to. */
-  readonly settlements: Set<number>
+  /** The payments that have arrived, each by the charge whose settlement it has: the charge that it pays, or an exception. */
+  readonly settlements: Map<number, { readonly pays: number } | { hasMoney: boolean }>
+  /** Returns and MEDs that came before their payment. */
+  readonly early: Array<Extract<Command, { kind: "charge" }> & { readonly of: number }>
 }
 
 type Payer = "ordinary" | "refuse" | "timeout"
@@ -130,7 +130,8 @@ export const newWorld = (random: Random): World => ({
   charges: [],
   payouts: [],
   disputes: [],
-  settlements: new Set()
+  settlements: new Map(),
+  early: []
 })
 
 const open: Readonly<Record<ChargeAction, ReadonlyArray<string>>> = {
@@ -271,7 +272,6 @@ const createCharge = (world: World, command: Extract<Command, { kind: "create-ch
     method,
     status: "processing",
     awaitsRelease: false,
-    deferred: [],
     events: []
   }
   world.charges.push(charge)
@@ -296,8 +296,13 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       if (charge.status === "processing") emitted(charge)
       // One settlement pays one charge, or is one exception.
       if (world.settlements.has(command.settlement)) return "ignored"
-      world.settlements.add(command.settlement)
-      if (charge.status !== "pending" && charge.status !== "expired") return "exception"
+      if (charge.status !== "pending" && charge.status !== "expired") {
+        world.settlements.set(command.settlement, { hasMoney: true })
+        for (const each of world.early.filter(({ action, of }) => of === command.settlement && action !== "infraction"))
+          reverseUnpaid(world, each)
+        return "exception"
+      }
+      world.settlements.set(command.settlement, { pays: command.charge })
       charge.status = "paid"
       addEvents(charge, "paid")
       if (account.releaseDelay) {
@@ -307,7 +312,9 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
         account.available += charge.amount
       }
       // Notifications that overtook it are applied with it, in their order.
-      for (const overtaking of charge.deferred.splice(0)) actOnCharge(world, overtaking)
+      for (const each of world.early) {
+        if (each.of === command.settlement) actOnCharge(world, { ...each, charge: command.charge })
+      }
       return "applied"
     case "fail":
       if (charge.status === "processing") emitted(charge)
@@ -326,12 +333,12 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       goesBack(world, command.charge, "refunded")
       return "refunded"
     case "refunded":
-      if (isDeferred(charge, command)) return "deferred"
+      if (!isSettled(world, command.charge)) return reverseUnpaid(world, command)
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       goesBack(world, command.charge, "refunded")
       return "applied"
     case "infraction":
-      if (isDeferred(charge, command)) return "deferred"
+      if (!isSettled(world, command.charge)) return reverseUnpaid(world, command)
       // DSP-7: nothing is left that another MED does not contest.
       if (charge.method !== "pix") return "ignored"
       if (["infraction", "refunded", "charged_back"].includes(charge.status)) return "exception"
@@ -348,7 +355,7 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       })
       return "applied"
     case "return": {
-      if (isDeferred(charge, command)) return "deferred"
+      if (!isSettled(world, command.charge)) return reverseUnpaid(world, command)
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       const unannounced = charge.status === "paid" && charge.method === "pix"
       goesBack(world, command.charge, command.as)
@@ -366,11 +373,24 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
   }
 }
 
-/** A return or a MED before the payment waits for it. */
-const isDeferred = (charge: ModelCharge, command: Extract<Command, { kind: "charge" }>): boolean => {
-  if (!["processing", "pending", "expired"].includes(charge.status)) return false
-  charge.deferred.push(command)
-  return true
+const isSettled = (world: World, index: number): boolean =>
+  [...world.settlements.values()].some((settled) => "pays" in settled && settled.pays === index)
+
+/** A return or a MED of a Pix that does not pay the charge that it names: it waits, or is of another charge or an exception. */
+const reverseUnpaid = (
+  world: World,
+  command: Extract<Command, { kind: "charge" }> & { readonly of?: number }
+): string => {
+  const { action, of = command.charge } = command
+  const settled = world.settlements.get(of)
+  if (settled === undefined || (action === "infraction" && "hasMoney" in settled)) {
+    if (settled === undefined) world.early.push({ ...command, of })
+    return "exception"
+  }
+  if ("pays" in settled) return actOnCharge(world, { ...command, charge: settled.pays })
+  if (!settled.hasMoney) return "exception"
+  settled.hasMoney = false
+  return "applied"
 }
 
 /** The money of a charge leaves the balance: unreleased money first. */

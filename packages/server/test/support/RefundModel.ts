@@ -134,7 +134,7 @@ export const giveBack = (
   requested: number | undefined,
   { as, isMed }: { readonly as: "refunded" | "charged_back"; readonly isMed: boolean },
   at: number
-): boolean => {
+): { readonly isApplied: boolean; readonly unmatched: number } => {
   // A loss that has taken nothing yet says nothing of the amount.
   const known = isMed ? meantBy(model, requested).loss : undefined
   const wanted = requested ?? known?.taken ?? leftOf(model)
@@ -149,10 +149,11 @@ export const giveBack = (
     const less = Math.max(0, loss.taken - amount)
     moveTo(model, "available", less, ["returned"])
     if (leftOf(model) === 0) loseOpen(model)
-    return more - missing + less > 0
+    return { isApplied: more - missing + less > 0, unmatched: missing }
   }
-  if (Math.min(wanted, inAccount(model) + model.blocked) <= 0) return false
   const given = Math.min(wanted, inAccount(model) + model.blocked)
+  const unmatched = requested === undefined ? 0 : requested - given
+  if (given <= 0) return { isApplied: false, unmatched }
   // Which MED it is of, the provider says later; where nothing is left, every MED is over.
   if (isMed && (meant.open === undefined || given < leftOf(model))) model.arrived.push({ cents: given, at })
   if (!isMed) moveTo(model, "returned", wanted, ["blocked", "pending", "available"])
@@ -164,7 +165,7 @@ export const giveBack = (
     model.status = "charged_back"
   }
   endIfEmpty(model)
-  return true
+  return { isApplied: true, unmatched }
 }
 
 /** The MED that a return is of: one of its amount, then the largest; one that is lost sooner than an open one. */

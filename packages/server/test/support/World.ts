@@ -81,6 +81,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     operated<{ data: ReadonlyArray<{ id: string }> }>("GET", `/deliveries?resource_id=${paid.id}`),
     ({ data }) => data.length > 0
   )
+  const [file] = yield* evidence(databaseUrl, dispute.id, person)
   const failures = yield* setAside(databaseUrl, deliveries.data[0]!.id, endpoint.body.id)
   const { refunds } = yield* operated<{ refunds: ReadonlyArray<{ id: string }> }>(
     "POST",
@@ -114,6 +115,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     charges: [pending.id, paid.id, contested.id],
     payouts: [payout.id, sent.id, waiting.id],
     disputes: [dispute.id],
+    "dispute-files": [file!.id],
     exceptions: exceptions.map(({ id }) => id),
     deliveries: deliveries.data.map(({ id }) => id),
     webhooks: [endpoint.body.id],
@@ -149,6 +151,19 @@ const raised = (databaseUrl: Redacted.Redacted<string>, chargeId: string, { docu
     return yield* sql<{ id: string }>`
       UPDATE acquirer_exceptions SET payer = ${JSON.stringify({ name, document })}::json, pix_key = ${pixKey}
       WHERE charge_id = ${chargeId}::uuid RETURNING id`
+  }).pipe(Effect.scoped)
+
+/** A file of a message of a dispute, whose defense is still to be filed. */
+const evidence = (databaseUrl: Redacted.Redacted<string>, disputeId: string, { reference }: Personal) =>
+  Effect.gen(function* () {
+    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    return yield* sql<{ id: string }>`
+      WITH message AS (
+        INSERT INTO dispute_messages (id, dispute_id, author, text, at)
+        VALUES (uuidv7(), ${disputeId}::uuid, 'operator', ${reference}, now()) RETURNING id
+      )
+      INSERT INTO dispute_files (id, message_id, name, content_type, content)
+      SELECT uuidv7(), id, 'proof.txt', 'text/plain', convert_to(${reference}, 'UTF8') FROM message RETURNING id`
   }).pipe(Effect.scoped)
 
 /** A channel for alerts. Requests make 20 at most, and tests have more worlds. */

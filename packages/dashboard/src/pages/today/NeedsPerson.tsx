@@ -1,5 +1,7 @@
 /** What waits for a person, most urgent first, as one line for each reason. */
 import type { OverdueClose } from "@pix-payments/api/operator/Books"
+import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
+import { DEADLINE_HOURS } from "@pix-payments/domain/Alert"
 import type { ComponentChildren } from "preact"
 import { call, type Outcome } from "../../app/Client.ts"
 import { useLoaded } from "../../app/Loaded.ts"
@@ -9,13 +11,14 @@ import { dayText } from "../../format/Time.ts"
 import { type Books, parameterOf } from "../../parts/BookChoice.tsx"
 import { Card } from "../../parts/Detail.tsx"
 import type { ListOf } from "../../parts/List.tsx"
-import { Deadline, Time } from "../../parts/Time.tsx"
+import { Deadline, now, Time } from "../../parts/Time.tsx"
 import { CERTIFICATE_WARNING_MS, isEndingSoon } from "../certificates.ts"
 import { type Count, todayWords } from "./todayWords.ts"
 
 /** Rows that are counted of each reason. */
 const LIMIT = 100
-const DAY_MS = 24 * 60 * 60 * 1000
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
 
 /** A list that this operator may not read has nothing that waits for them. */
 const rowsOf = <A,>(outcome: Outcome<ListOf<A>>): ListOf<A> =>
@@ -33,7 +36,7 @@ const read = async (signal: AbortSignal) => {
   const [payouts, disputes, exceptions, deliveries, endpoints, connections, fanOuts, approvals, closes] =
     await Promise.all([
       call((api) => api.payouts.list({ query: { status: "pending", limit: LIMIT } }), signal),
-      call((api) => api.disputes.list({ query: { status: "open", limit: LIMIT } }), signal),
+      call((api) => api.disputes.list({ query: { status: "open", order: "deadline", limit: LIMIT } }), signal),
       call((api) => api.exceptions.list({ query: { status: "open", limit: LIMIT } }), signal),
       call((api) => api.deliveries.list({ query: { status: "failed", limit: LIMIT } }), signal),
       call((api) => api.webhookEndpoints.listAll({ query: { failing: "true", limit: LIMIT } }), signal),
@@ -83,6 +86,16 @@ const pathOf = ({ data, has_more }: ListOf<{ readonly id: string }>, path: strin
 const sumOf = (rows: ReadonlyArray<{ readonly amount: number }>): string =>
   money(rows.reduce((sum, { amount }) => sum + amount, 0))
 
+/** How many end within each of the hours at which people are alerted, the first to end first. */
+const dueOf = ({ data }: ListOf<OperatorDispute>): ReadonlyArray<string> => {
+  const left = data.flatMap((row) => row.defense_deadline_at ?? []).map((at) => Date.parse(at) - now.value)
+  return DEADLINE_HOURS.toReversed().flatMap((hours, index, all) => {
+    const from = index === 0 ? 0 : all[index - 1]! * HOUR_MS
+    const count = left.filter((ms) => ms >= from && ms < hours * HOUR_MS).length
+    return count === 0 ? [] : [todayWords().dueWithin(count, hours)]
+  })
+}
+
 const first = (instants: ReadonlyArray<string>): string | undefined => instants.toSorted()[0]
 
 const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
@@ -103,7 +116,7 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
       {
         to: pathOf(disputes, "/disputes", "?status=open"),
         what: text.disputes(countOf(disputes)),
-        detail: text.blocked(sumOf(disputes.data)),
+        detail: [text.blocked(sumOf(disputes.data)), ...dueOf(disputes)].join(" · "),
         at: deadline !== undefined && <Deadline of={deadline} warnMs={DAY_MS} />,
         label: text.defend
       }

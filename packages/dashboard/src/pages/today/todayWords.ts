@@ -37,6 +37,7 @@ export const todayWords = inBoth({
     person: "Needs a person",
     nothing: "Nothing waits for a person.",
     blocked: (amount: string) => `${amount} blocked`,
+    dueWithin: (count: number, hours: number) => `${count} within ${hours} h`,
     disputes: ({ isOne, text }: Count): readonly [string, string] =>
       isOne ? ["1 dispute", "needs a defense"] : [`${text} disputes`, "need a defense"],
     approvals: ({ isOne, text }: Count): readonly [string, string] =>
@@ -115,6 +116,7 @@ export const todayWords = inBoth({
     person: "Precisa de alguém",
     nothing: "Nada precisa de alguém agora.",
     blocked: (amount) => `${amount} bloqueados`,
+    dueWithin: (count, hours) => `${count} em até ${hours} h`,
     disputes: ({ isOne, text }) =>
       isOne ? ["1 contestação", "precisa de defesa"] : [`${text} contestações`, "precisam de defesa"],
     approvals: ({ isOne, text }) =>

@@ -67,6 +67,10 @@ export const catalog = {
   payouts_processing_oldest_seconds: gauge("max", "Age of the oldest of them."),
   disputes_open: gauge("max", "Disputes without a defense, up to 10,000."),
   disputes_next_deadline_seconds: gauge("min", "Time until the next deadline of them; a week where there is none."),
+  disputes_due: gauge(
+    "max",
+    "Disputes without a defense whose deadline is within 48, 24 and 6 hours, up to 10,000 of each."
+  ),
   approvals_pending: gauge("max", "Requests that wait for a second operator, up to 10,000."),
 
   ledger_differences: gauge(

@@ -42,7 +42,7 @@ import {
   webhookEndpointActionHandlers,
   webhookEndpointHandlers
 } from "./operations/DeliveryHandlers.ts"
-import { disputeActionHandlers, disputeHandlers } from "./payments/DisputeHandlers.ts"
+import { disputeActionHandlers, disputeFileHandlers, disputeHandlers } from "./payments/DisputeHandlers.ts"
 import { eventHandlers } from "./operations/EventHandlers.ts"
 import { exceptionActionHandlers, exceptionHandlers } from "./payments/ExceptionHandlers.ts"
 import { installationHandlers } from "./administration/InstallationHandlers.ts"
@@ -110,6 +110,7 @@ export const layer = Layer.effectDiscard(
       approvals: yield* approvalHandlers,
       approvalActions: yield* approvalActionHandlers,
       disputes: yield* disputeHandlers,
+      disputeFiles: yield* disputeFileHandlers,
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
       exceptionActions: yield* exceptionActionHandlers,

@@ -70,8 +70,6 @@ export interface ApprovalRequest {
   readonly concerns: string | null
   /** What was asked, without secrets. */
   readonly request: Fields
-  /** The values that it replaces: it is out of date where they are others. */
-  readonly before: Fields | null
   readonly payout?: RequestedPayoutFacts | undefined
   /** Seals its secrets for the row of the approval. */
   readonly seal?: ((approvalId: string) => string) | undefined
@@ -114,13 +112,21 @@ export class ApprovalStore extends Context.Service<
   ApprovalStore,
   {
     readonly isFourEyesOn: Effect.Effect<boolean, SqlError>
-    /** Stores a request, in the caller's transaction; `isNew` is false where an equal one is pending. */
+    /**
+     * Stores a request with the facts that it is about, in the caller's transaction; `isNew` is false where an equal one is
+     * pending.
+     */
     readonly request: (
       by: Requester,
-      request: ApprovalRequest
+      request: ApprovalRequest,
+      before: Fields
     ) => Effect.Effect<{ readonly approval: ApprovalRow; readonly isNew: boolean }, SqlError>
     /** The approved and unused request of this operator for an action that is repeated after its approval. */
-    readonly findApproved: (by: Requester, request: ApprovalRequest) => Effect.Effect<string | undefined, SqlError>
+    readonly findApproved: (
+      by: Requester,
+      request: ApprovalRequest,
+      before: Fields
+    ) => Effect.Effect<string | undefined, SqlError>
     /** Locks an approved, unused and unexpired approval, in the caller's transaction; false where there is none. */
     readonly lockApproved: (id: string) => Effect.Effect<boolean, SqlError>
     /** Decides, in the caller's transaction; `undefined` where the guard of the statement does not allow it. */
@@ -162,8 +168,8 @@ export class ApprovalStore extends Context.Service<
           ([row]) => row?.is_on === true
         ),
 
-        request: Effect.fn("ApprovalStore.request")(function* (by, request) {
-          const of = fingerprintOf(by, request)
+        request: Effect.fn("ApprovalStore.request")(function* (by, request, before) {
+          const of = fingerprintOf(by, request, before)
           while (true) {
             yield* sql.unsafe(...expireEqual({ fingerprint: of }))
             const { epochMs, id } = ids.next()
@@ -175,7 +181,7 @@ export class ApprovalStore extends Context.Service<
                 accountId: request.accountId,
                 concerns: request.concerns,
                 request: JSON.stringify(request.request),
-                before: request.before === null ? null : JSON.stringify(request.before),
+                before: Object.keys(before).length === 0 ? null : JSON.stringify(before),
                 payout: request.payout === undefined ? null : JSON.stringify(request.payout),
                 sealed: request.seal?.(id) ?? null,
                 fingerprint: of,
@@ -192,10 +198,10 @@ export class ApprovalStore extends Context.Service<
           }
         }),
 
-        findApproved: (by, request) =>
+        findApproved: (by, request, before) =>
           Effect.map(
             sql.unsafe<{ id: string }>(
-              ...findApprovedEqual({ fingerprint: fingerprintOf(by, request), by: by.id, madeBy: by.madeBy })
+              ...findApprovedEqual({ fingerprint: fingerprintOf(by, request, before), by: by.id, madeBy: by.madeBy })
             ),
             ([row]) => row?.id
           ),
@@ -228,10 +234,14 @@ export class ApprovalStore extends Context.Service<
 export const changedFields = (before: Fields | null, now: Fields): ReadonlyArray<string> =>
   Object.entries(before ?? {}).flatMap(([name, seen]) => (isDeepStrictEqual(now[name] ?? null, seen) ? [] : [name]))
 
-/** Equal for requests of the same thing. Who asks counts where only they get the answer. */
-const fingerprintOf = (by: Requester, { action, key, request, resourceId }: ApprovalRequest): string => {
+/** Equal for requests of the same thing as it is. Who asks counts where only they get the answer. */
+const fingerprintOf = (
+  by: Requester,
+  { action, key, request, resourceId }: ApprovalRequest,
+  before: Fields
+): string => {
   const requester = isRepeated(action) ? [by.id, by.madeBy] : null
-  return fingerprint([action, resourceId, requester, key ?? request])
+  return fingerprint([action, resourceId, requester, key ?? { request, before }])
 }
 
 const MAX_EQUAL_REQUESTS = 10

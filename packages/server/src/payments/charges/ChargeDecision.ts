@@ -125,8 +125,7 @@ export const newCharge = (
   failureReason: null,
   createdAtMs,
   sequence: 1,
-  connectionId: merchant.connectionId ?? null,
-  hasEarlyReversals: false
+  connectionId: merchant.connectionId ?? null
 })
 
 /** The transition of a charge by a report at an instant; `undefined` where its state does not allow it. */

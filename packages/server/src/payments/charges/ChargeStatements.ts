@@ -64,8 +64,7 @@ const created = chargeTable.fieldsExcept(
   "receiver",
   "paidAtMs",
   "refundedAmount",
-  "failureReason",
-  "hasEarlyReversals"
+  "failureReason"
 )
 
 const createdColumns = chargeTable.names(created)
@@ -119,7 +118,7 @@ const changedCharges = (p: ChangedParts, guard: string, columns = "") => `
       failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
-      AND NOT (i.status = 'paid' AND c.has_early_reversals) AND ${guard}
+      AND ${guard}
     RETURNING c.id, c.account_id, ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
       ${listedStateOf("old.status")} AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
       c.origin = 'api' AS is_listed${columns}

@@ -1,15 +1,6 @@
 /** The rows of `charges`: their columns. */
 import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
-import {
-  bigint,
-  boolean,
-  type Column,
-  instant,
-  integer,
-  nullable,
-  text,
-  uuid
-} from "../../database/statements/Column.ts"
+import { bigint, type Column, instant, integer, nullable, text, uuid } from "../../database/statements/Column.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 
 /** Stored as an id; `Receivers.ts` puts the receiver into selected rows. */
@@ -51,9 +42,7 @@ const others = {
   customerPhone: nullable(text()),
   sealedWebhookSecret: nullable(text("webhook_secret")),
   /** The connection through which it was emitted; null is the simulator's. */
-  connectionId: nullable(uuid()),
-  /** Returns or MEDs that name it alone wait for its payment, which is applied together with them. */
-  hasEarlyReversals: boolean("has_early_reversals")
+  connectionId: nullable(uuid())
 }
 
 export const chargeTable = table({ ...shown, ...others })

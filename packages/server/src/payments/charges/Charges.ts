@@ -94,7 +94,6 @@ export class Charges extends Context.Service<
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
           const change = yield* changeBy(charge, kind, facts)
           if (change === undefined) return "ignored" as const
-          if (kind === "paid" && charge.hasEarlyReversals) return "overtaken" as const
           // False after a concurrent change: decide again on the charge as it is now.
           if (yield* store.change({ ...change, received })) return "applied" as const
         }

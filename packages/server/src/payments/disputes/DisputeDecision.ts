@@ -23,12 +23,12 @@ import {
 import { type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
 import type { Ids } from "../../base/Ids.ts"
 import type { OutboxEntry } from "../../events/Outbox.ts"
-import type { Reversal } from "../../providers/AcquirerNotification.ts"
+import type { Med } from "../../providers/AcquirerNotification.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
 import { type DisputeClaims, movementsFrom, wasPaid } from "../refunds/RefundDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
-import type { StoredDispute } from "./DisputeStore.ts"
+import type { StoredDispute } from "./DisputeTable.ts"
 
 /** A dispute after a change, and its events. */
 export interface DisputeChange {
@@ -64,7 +64,7 @@ export const decideReport = (
 export const decideOpening = (
   { charge, funds }: LockedCharge,
   disputes: ReadonlyArray<StoredDispute>,
-  med: Extract<Reversal, { readonly _tag: "med.opened" }>,
+  med: Med,
   ids: Ids["Service"]
 ): (DisputeChange & { readonly step: ChargeStep }) | undefined => {
   if (charge.method !== "pix" || !wasPaid(charge)) return undefined

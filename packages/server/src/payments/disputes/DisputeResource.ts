@@ -6,7 +6,7 @@ import type { Generated } from "@pix-payments/domain/Uuid"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import type { Ids } from "../../base/Ids.ts"
 import { type Changed, type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
-import type { StoredDispute } from "./DisputeStore.ts"
+import type { StoredDispute } from "./DisputeTable.ts"
 
 /** A dispute as its events and the operator interface show it (DSP-11). Only one of a charge has events. */
 export const toDispute = (

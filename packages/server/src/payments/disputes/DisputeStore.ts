@@ -2,65 +2,22 @@
  * Disputes in PostgreSQL. A dispute changes together with its charge, or exception, and its money, so that every write runs
  * in a transaction that has locked the charge or exception.
  */
-import { DisputeStatus } from "@pix-payments/domain/Dispute"
-import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DefenseOrder } from "../../providers/Acquirer.ts"
-import { UnknownCursor } from "../../base/Errors.ts"
+import type { UnknownCursor } from "../../base/Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../../events/DeliverySignal.ts"
 import { outbox, type OutboxEntry } from "../../events/Outbox.ts"
-import { bigint, boolean, instant, integer, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
-import {
-  type CreatedBetween,
-  idsBetween,
-  LimitedTo,
-  type List,
-  type Page,
-  readPage
-} from "../../database/statements/Paging.ts"
-import { equalsUnindexed, HIGHEST, is, LOWEST, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { decoderOf, instant, integer, type Row, type RowOf, text, uuid } from "../../database/statements/Column.ts"
+import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
-
-const disputeTable = table({
-  id: uuid(),
-  chargeId: nullable(uuid()),
-  /** Of money that an account accepted; a dispute is of a charge or of an exception. */
-  exceptionId: nullable(uuid()),
-  accountId: uuid(),
-  applicationId: nullable(uuid()),
-  /** Null is the simulator's. */
-  connectionId: nullable(uuid()),
-  /** Its id at the provider. */
-  externalId: nullable(text()),
-  status: text<DisputeStatus>(),
-  amount: bigint(),
-  reason: nullable(text()),
-  reference: nullable(text()),
-  openedAtMs: instant("opened_at"),
-  defenseDeadlineAtMs: nullable(instant("defense_deadline_at")),
-  resolvedAtMs: nullable(instant("resolved_at")),
-  arrivedResolved: boolean(),
-  sequence: integer(),
-  /** Cents of an exception that went back to the payer with it. Of a charge, refunds have them. */
-  returned: bigint(),
-  /** The provider's id of that return; null until it is reported. */
-  returnId: nullable(text())
-})
-
-export interface DisputeFilters extends CreatedBetween {
-  readonly chargeId?: string | undefined
-  readonly status?: DisputeStatus | undefined
-  readonly deadlineBeforeMs?: number | undefined
-  readonly byDeadline?: boolean | undefined
-}
-
-export interface StoredDispute extends Stored<typeof disputeTable> {}
+import { type DisputeFilters, readDisputes, readSumOfDisputes } from "./DisputeList.ts"
+import { disputeTable, type StoredDispute } from "./DisputeTable.ts"
 
 const messageTable = table({
   id: uuid(),
@@ -78,6 +35,19 @@ export interface DisputeFile {
   readonly name: string
   readonly contentType: string
   readonly base64: string
+}
+
+/** What is listed of a file. */
+const listedFile = { id: uuid(), messageId: uuid(), name: text(), contentType: text(), size: integer() }
+const decodeListedFile = decoderOf(listedFile)
+
+export interface ListedFile extends RowOf<typeof listedFile> {}
+
+/** A file to read. */
+export interface StoredFile {
+  readonly name: string
+  readonly content_type: string
+  readonly content: Uint8Array
 }
 
 export class DisputeStore extends Context.Service<
@@ -104,6 +74,11 @@ export class DisputeStore extends Context.Service<
     readonly findDefense: (id: string) => Effect.Effect<Pick<DefenseOrder, "text" | "files">, Unavailable>
     /** The disputes of these whose defense the provider has not answered yet. */
     readonly defensesOpenOf: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, Unavailable>
+    /** The files of messages, in the order in which they were sent; their contents are not read. */
+    readonly filesOf: (
+      messageIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ListedFile>>, Unavailable>
+    readonly readFile: (id: string) => Effect.Effect<StoredFile | undefined, Unavailable>
     readonly messagesOf: (
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<DisputeMessage>>, Unavailable>
@@ -111,7 +86,9 @@ export class DisputeStore extends Context.Service<
     readonly list: (
       filters: DisputeFilters,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<StoredDispute>, UnknownCursor | Unavailable>
+    ) => Effect.Effect<WalkedPage<StoredDispute>, UnknownCursor | Unavailable>
+    /** Their number and amount, as far as one request looks. */
+    readonly sum: (filters: DisputeFilters) => Effect.Effect<Sum, Unavailable>
   }
 >()("@pix-payments/server/DisputeStore") {
   static readonly layer = Layer.effect(
@@ -168,26 +145,28 @@ export class DisputeStore extends Context.Service<
             Effect.map((found) => new Set(found.map(({ id }) => id))),
             orUnavailable
           ),
+        filesOf: (messageIds) =>
+          messageIds.length === 0
+            ? Effect.succeed(new Map())
+            : sql.unsafe<Row>(...findFiles({ messageIds })).pipe(
+                Effect.map((found) => Map.groupBy(found.map(decodeListedFile), ({ messageId }) => messageId)),
+                orUnavailable
+              ),
+        readFile: (id) => Effect.map(orUnavailable(sql.unsafe<StoredFile>(...findFile({ id }))), ([file]) => file),
         messagesOf: (ids) =>
           sql.unsafe<Row>(...findMessages({ ids })).pipe(
             Effect.map((found) => Map.groupBy(found.map(messageTable.decode), ({ disputeId }) => disputeId)),
             orUnavailable
           ),
         list: (filters, page) =>
-          (filters.byDeadline === true || filters.deadlineBeforeMs !== undefined
-            ? readByDeadline(filters, page)
-            : readPage<Row>(
-                {
-                  table: "disputes",
-                  columns,
-                  account: "account_id",
-                  ...indexPaths(filters),
-                  ...idsBetween(filters)
-                },
-                page
-              )
-          ).pipe(
-            Effect.map((found) => found.map(disputeTable.decode)),
+          readDisputes(filters, page).pipe(
+            Effect.map((found) => ({ ...found, rows: found.rows.map(disputeTable.decode) })),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        sum: (filters) =>
+          readSumOfDisputes(filters).pipe(
+            Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable
           )
@@ -197,71 +176,6 @@ export class DisputeStore extends Context.Service<
 }
 
 const columns = disputeTable.columns()
-
-/** A page of those that are not decided, the first to end first. They are few. */
-const readByDeadline = Effect.fnUntraced(function* (filters: DisputeFilters, page: Page) {
-  const sql = yield* SqlClient
-  const limit = yield* LimitedTo
-  const { before = HIGHEST, from = LOWEST } = idsBetween(filters)
-  const asked = {
-    accounts: limit === undefined ? null : `{${limit.join(",")}}`,
-    charge: filters.chargeId ?? null,
-    status: filters.status ?? null,
-    from,
-    before,
-    deadline: filters.deadlineBeforeMs === undefined ? "infinity" : formatInstant(filters.deadlineBeforeMs)
-  }
-  const { startingAfter = null } = page
-  if (startingAfter !== null) {
-    const [known] = yield* sql.unsafe(...findOpen({ id: startingAfter, accounts: asked.accounts }))
-    if (known === undefined) return yield* new UnknownCursor()
-  }
-  return yield* sql.unsafe<Row>(...findByDeadline({ ...asked, after: startingAfter, count: page.limit + 1 }))
-})
-
-const isWithin = (accounts: string) => `(${accounts}::uuid[] IS NULL OR account_id = ANY (${accounts}::uuid[]))`
-
-const findOpen = statement(
-  { id: value("uuid"), accounts: value("text") },
-  (p) => `SELECT id FROM disputes WHERE id = ${p.id} AND ${isWithin(p.accounts)} AND defense_deadline_at IS NOT NULL`
-)
-
-const findByDeadline = statement(
-  {
-    accounts: value("text"),
-    charge: value("uuid"),
-    status: value("text"),
-    from: value("uuid"),
-    before: value("uuid"),
-    deadline: value("text"),
-    after: value("uuid"),
-    count: value("integer")
-  },
-  (p) => `SELECT ${columns} FROM disputes
-  WHERE status IN ('open', 'under_review') AND (defense_deadline_at, id) > (
-      coalesce((SELECT a.defense_deadline_at FROM disputes a WHERE a.id = ${p.after}), '-infinity'), coalesce(${p.after}, '${LOWEST}'))
-    AND defense_deadline_at < ${p.deadline}::timestamptz AND ${isWithin(p.accounts)}
-    AND (${p.charge} IS NULL OR charge_id IS NOT DISTINCT FROM ${p.charge})
-    AND (${p.status} IS NULL OR status IS NOT DISTINCT FROM ${p.status})
-    AND (id >= ${p.from}) IS TRUE AND (id < ${p.before}) IS TRUE
-  ORDER BY defense_deadline_at, disputes.id LIMIT ${p.count}`
-)
-
-/** A charge has few disputes, so that a further filter on them needs no index. */
-const indexPaths = (filters: DisputeFilters): Partial<List> => {
-  const { chargeId, status } = filters
-  if (chargeId !== undefined) {
-    return {
-      paths: [{ columns: [is("charge_id", "uuid", chargeId)] }],
-      filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
-    }
-  }
-  const statusIs = status === undefined ? oneOf("status", DisputeStatus.literals) : is("status", "text", status)
-  return {
-    ...(status === undefined ? {} : { paths: [{ columns: [statusIs] }] }),
-    pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids), statusIs] }]
-  }
-}
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM disputes WHERE id = ${id}`)
 
@@ -295,6 +209,18 @@ const lockOne = statement(
 const findMessages = statement(
   { ids: uuids },
   ({ ids }) => `SELECT ${messageTable.columns()} FROM dispute_messages WHERE dispute_id = ANY (${ids}) ORDER BY id`
+)
+
+// The length of what is stored out of line is read without it.
+const findFiles = statement(
+  { messageIds: uuids },
+  (p) => `SELECT id, message_id, name, content_type, octet_length(content) AS size FROM dispute_files
+  WHERE message_id = ANY (${p.messageIds}) ORDER BY message_id, id`
+)
+
+const findFile = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT name, content_type, content FROM dispute_files WHERE id = ${id}`
 )
 
 const putOne = statement(

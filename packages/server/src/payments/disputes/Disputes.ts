@@ -18,7 +18,7 @@ import { InvalidStateError, NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import type { Reversal } from "../../providers/AcquirerNotification.ts"
+import type { Med, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
@@ -36,7 +36,8 @@ import {
   isOpen
 } from "./DisputeDecision.ts"
 import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
-import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
+import { type DisputeMessage, DisputeStore } from "./DisputeStore.ts"
+import type { StoredDispute } from "./DisputeTable.ts"
 
 /** A dispute by our id or, where that is empty, by the provider's. */
 export interface DisputeReference {
@@ -129,10 +130,7 @@ export class Disputes extends Context.Service<
         yield* refundStore.put({ ...returned, disputeId })
       })
 
-      const open = Effect.fnUntraced(function* (
-        locked: LockedCharge,
-        med: Extract<Reversal, { readonly _tag: "med.opened" }>
-      ) {
+      const open = Effect.fnUntraced(function* (locked: LockedCharge, med: Med) {
         const all = yield* store.lockOfCharge(locked.charge.id)
         const returned =
           med.isLost === true ? yield* returnBefore(locked, { ...med, openedAtMs: med.atMs ?? 0 }) : undefined

@@ -170,7 +170,7 @@ export class Acceptance extends Context.Service<
               ...leaves,
               ...transfer(ids, { ...credit, resourceId: exception.id, reason: "exception.accepted" })
             ])
-            yield* reversals.withEarly({ ...pix, chargeId: undefined }, credited)
+            yield* reversals.withEarly(pix, credited)
             return
           }
           yield* store.put(accepted, leaves)
@@ -180,7 +180,7 @@ export class Acceptance extends Context.Service<
             transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
             releaseInMs: undefined
           })
-          yield* reversals.withEarly({ ...pix, chargeId: charge.id }, paid)
+          yield* reversals.withEarly(pix, paid)
         })
       })
     })

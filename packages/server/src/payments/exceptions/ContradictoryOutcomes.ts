@@ -20,14 +20,14 @@ import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf, type Transfer, transfer } from "../../ledger/Ledger.ts"
-import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, type LateOutcome, LateOutcomes } from "../../providers/LateOutcomes.ts"
-import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import { claimKey } from "../../providers/NotificationStore.ts"
 import { type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { AcceptedMoney } from "./AcceptedMoney.ts"
-import { ExceptionDisputes } from "./ExceptionDisputes.ts"
+import { AcceptedReturns } from "./AcceptedReturns.ts"
 import { Exceptions, movement, resolution } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { decideOutcome } from "./OutcomeDecision.ts"
@@ -43,7 +43,7 @@ export const layer = Layer.effect(
     const exceptions = yield* Exceptions
     const store = yield* ExceptionStore
     const acceptedMoney = yield* AcceptedMoney
-    const disputes = yield* ExceptionDisputes
+    const returns = yield* AcceptedReturns
 
     /** Raises, keeps or reverses the contradiction of a payout or order, whose ledger accounts are locked. */
     const contradict = Effect.fnUntraced(function* (subject: Subject, booked: number, late: LateOutcome) {
@@ -93,8 +93,7 @@ export const layer = Layer.effect(
       const missing = yield* exceptions.takeReturn(exception, amount, "provider")
       const accepted = missing === 0 ? undefined : yield* acceptedMoney.of(exception)
       if (accepted === undefined) return amount - missing
-      const report = { _tag: "charge.refunded", txid: "" } as const
-      return amount - (yield* disputes.takeReturn(accepted, report, missing))
+      return amount - (yield* returns.take(accepted, { _tag: "charge.refunded" }, missing))
     })
 
     const ofReturn = Effect.fnUntraced(function* (orderId: string, late: LateOutcome) {
@@ -143,7 +142,7 @@ export const layer = Layer.effect(
             if (order === undefined || order.state === "ordered") return
             yield* ofReturn(orderId, late)
             if (late.outcome === "completed") {
-              yield* claimKeyOf(sql, copyOfReturn(orderId, order.connectionId), orderId)
+              yield* claimKey(sql, keyOfReturn(orderId, order.connectionId), orderId)
             }
           }).pipe(
             sql.withTransaction,

@@ -1,8 +1,8 @@
 /**
- * Disputes and returns of money that an account accepted.
+ * Disputes of money that an account accepted.
  *
  * Guarantees:
- * - a MED blocks the money in the account that has it, and its loss and each return that the provider reports debit it there;
+ * - a MED blocks the money in the account that has it, and its loss debits it there;
  * - no charge changes its state, and there is no event;
  * - the loss of a MED and the return of its money, which two lists of the provider report, are the same money.
  *
@@ -11,16 +11,8 @@
  * Rules: BAL-14, DSP-12.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import {
-  blockedAgain,
-  blockedBeyond,
-  contestedBy,
-  inAccount,
-  leftOf,
-  splitLoss,
-  splitReturn
-} from "@pix-payments/domain/ChargeMoney"
-import { disputeTransition, medOfReturn, returnOfLoss } from "@pix-payments/domain/Dispute"
+import { blockedAgain, blockedBeyond, contestedBy, inAccount, splitLoss } from "@pix-payments/domain/ChargeMoney"
+import { disputeTransition, returnOfLoss } from "@pix-payments/domain/Dispute"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,34 +21,30 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import type { Reversal } from "../../providers/AcquirerNotification.ts"
-import { contestedByOthers, decideReport, isOpen } from "../disputes/DisputeDecision.ts"
+import type { Med } from "../../providers/AcquirerNotification.ts"
+import { contestedByOthers, decideReport } from "../disputes/DisputeDecision.ts"
 import { type Contested, newDispute } from "../disputes/DisputeResource.ts"
-import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
+import { DisputeStore } from "../disputes/DisputeStore.ts"
+import type { StoredDispute } from "../disputes/DisputeTable.ts"
 import { type Accepted, AcceptedMoney, given } from "./AcceptedMoney.ts"
 import { ExceptionStore } from "./ExceptionStore.ts"
-
-type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
-type Returned = Exclude<Reversal, Med>
 
 export class ExceptionDisputes extends Context.Service<
   ExceptionDisputes,
   {
     /** Blocks the money of a MED. False where nothing is left that another does not contest. */
     readonly open: (accepted: Accepted, med: Med) => Effect.Effect<boolean, SqlError>
-    /** Takes a return of these cents, or of all that is left; how many the account does not have. */
-    readonly takeReturn: (
-      accepted: Accepted,
-      reversal: Returned,
-      amount: number | undefined
-    ) => Effect.Effect<number, SqlError>
-    /** Notes a MED's return that was taken before the money was accepted. */
-    readonly note: (accepted: Accepted, reversal: Returned, amount: number) => Effect.Effect<void, SqlError>
     /** Applies the outcome of an exception's dispute. False where its state does not allow it. */
     readonly resolve: (
       dispute: StoredDispute & { readonly exceptionId: string },
       outcome: "won" | "lost"
     ) => Effect.Effect<boolean, SqlError>
+    /** Stores the outcome of a dispute, with what of it went back. */
+    readonly decide: (
+      dispute: StoredDispute,
+      outcome: "won" | "lost",
+      changes?: Partial<Pick<StoredDispute, "returned" | "returnId">>
+    ) => Effect.Effect<void, SqlError>
   }
 >()("@pix-payments/server/ExceptionDisputes") {
   static readonly layer = Layer.effect(
@@ -68,41 +56,14 @@ export class ExceptionDisputes extends Context.Service<
       const disputes = yield* DisputeStore
       const money = yield* AcceptedMoney
 
-      /** Stores the outcome of a dispute, with what of it went back. */
-      const decide = Effect.fnUntraced(function* (
-        dispute: StoredDispute,
-        outcome: "won" | "lost",
-        changes: Partial<Pick<StoredDispute, "returned" | "returnId">> = {}
+      const decide: ExceptionDisputes["Service"]["decide"] = Effect.fnUntraced(function* (
+        dispute,
+        outcome,
+        changes = {}
       ) {
         const change = decideReport(dispute, outcome, yield* Clock.currentTimeMillis, ids)
         if (change !== undefined) yield* disputes.put({ ...change.dispute, ...changes }, undefined)
       })
-
-      /** The loss of a MED was reported before: only the difference moves. */
-      const match = Effect.fnUntraced(function* (
-        { exception, funds }: Accepted,
-        lost: StoredDispute,
-        amount: number,
-        returnId: string,
-        others: number
-      ) {
-        const more = Math.max(0, Math.min(amount - lost.returned, inAccount(funds) + funds.blocked))
-        const less = Math.max(0, lost.returned - amount)
-        const parts = splitLoss(more, funds, others)
-        yield* money.move(exception, "exception.charged_back", [
-          ...given(parts),
-          { debit: "acquirer", credit: "available", amount: less }
-        ])
-        yield* disputes.put({ ...lost, returned: lost.returned + more - less, returnId }, undefined)
-        return Math.max(0, amount - lost.returned - more)
-      })
-
-      /** A MED that arrived with its return, of which nothing else is known yet. */
-      const putArrived = (accepted: Accepted, amount: number, { atMs, externalId = ids.next().id }: Returned) => {
-        const made = { amount, reason: "returned without prior notice", atMs, arrivedResolved: true }
-        const back = { returned: amount, returnId: externalId }
-        return disputes.put({ ...newDispute(contestedException(accepted), ids.next(), made), ...back }, undefined)
-      }
 
       /** A MED that is lost and whose return came before: what others contest is blocked, and nothing else moves. */
       const blockAgain = (accepted: Accepted, others: number) => {
@@ -113,49 +74,9 @@ export class ExceptionDisputes extends Context.Service<
         ])
       }
 
-      const takeMed = Effect.fnUntraced(function* (accepted: Accepted, reversal: Returned, wanted: number | undefined) {
-        const { externalId = ids.next().id } = reversal
-        const { exception, funds } = accepted
-        const all = yield* disputes.lockOfException(exception.id)
-        const unreported = all
-          .toReversed()
-          .filter(({ arrivedResolved, returnId, status }) => status === "lost" && returnId === null && !arrivedResolved)
-        const { lost, open: probable } = medOfReturn(
-          { amount: wanted, atMs: reversal.atMs },
-          unreported.map((dispute) => ({ amount: dispute.returned, dispute })),
-          all.filter(isOpen).toReversed()
-        )
-        if (lost !== undefined) {
-          const { amount, dispute } = lost
-          return yield* match(accepted, dispute, wanted ?? amount, externalId, contestedByOthers(all, dispute.id))
-        }
-        const asked = wanted ?? probable?.amount ?? leftOf(funds)
-        const amount = Math.min(asked, inAccount(funds) + funds.blocked)
-        const missing = wanted === undefined ? 0 : asked - amount
-        if (amount <= 0) return missing
-        const parts = splitLoss(amount, funds, contestedByOthers(all, probable?.id))
-        yield* money.move(exception, "exception.charged_back", given(parts))
-        // Where nothing is left, the MED ends with it. Otherwise the provider decides which one is lost.
-        if (probable !== undefined && amount === leftOf(funds))
-          yield* decide(probable, "lost", { returned: amount, returnId: externalId })
-        else yield* putArrived(accepted, amount, { ...reversal, externalId })
-        return missing
-      })
-
-      const takeOther = Effect.fnUntraced(function* ({ exception, funds }: Accepted, wanted: number | undefined) {
-        const asked = wanted ?? leftOf(funds)
-        const amount = Math.min(asked, inAccount(funds) + funds.blocked)
-        const missing = wanted === undefined ? 0 : asked - amount
-        if (amount <= 0) return missing
-        yield* money.move(exception, "exception.returned", given(splitReturn(amount, funds)))
-        if (amount < leftOf(funds)) return missing
-        for (const dispute of yield* disputes.lockOfException(exception.id)) {
-          if (isOpen(dispute)) yield* decide(dispute, "lost")
-        }
-        return missing
-      })
-
       return ExceptionDisputes.of({
+        decide,
+
         open: Effect.fnUntraced(function* (accepted, med) {
           const { exception, funds } = accepted
           const all = yield* disputes.lockOfException(exception.id)
@@ -179,11 +100,6 @@ export class ExceptionDisputes extends Context.Service<
           yield* disputes.put(newDispute(contestedException(accepted), ids.next(), made), undefined)
           return true
         }),
-
-        note: (accepted, reversal, amount) => putArrived(accepted, amount, reversal),
-
-        takeReturn: (accepted, reversal, amount) =>
-          reversal._tag === "charge.returned" ? takeMed(accepted, reversal, amount) : takeOther(accepted, amount),
 
         resolve: Effect.fnUntraced(function* (known, outcome) {
           yield* lockLedgerOf(sql, [known.accountId])
@@ -230,7 +146,7 @@ const withReturn = (disputes: ReadonlyArray<StoredDispute>) =>
     .filter(({ arrivedResolved, externalId, returnId }) => arrivedResolved && externalId === null && returnId !== null)
     .map((dispute) => ({ ...dispute, atMs: dispute.openedAtMs }))
 
-const contestedException = ({ exception }: Accepted): Contested => ({
+export const contestedException = ({ exception }: Accepted): Contested => ({
   chargeId: null,
   exceptionId: exception.id,
   accountId: exception.accountId,

@@ -34,8 +34,6 @@ export type Decision =
   | ({
       readonly action: "accept"
       readonly reason: string | null
-      /** What was approved: with other money it is refused. */
-      readonly unallocated?: number
     } & AcceptFor)
   | { readonly action: "dismiss"; readonly reason: string }
 
@@ -92,9 +90,7 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept": {
-            const { unallocated } = decision
-            const isOther = unallocated !== undefined && unallocated !== exception.unallocated
-            if (accepting === undefined || isOther) return yield* refused
+            if (accepting === undefined) return yield* refused
             if (!accepting.isNamed) yield* authorize(sql, "exception.accept", exception.id)
             const acceptable = yield* acceptance.acceptable(exception, decision.amount)
             if (acceptable === undefined) return yield* refused

@@ -18,9 +18,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
-import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import { claimKey } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
@@ -40,6 +40,7 @@ export interface ExceptionReturn extends StoredOrder {
   readonly kind: "return"
   readonly exceptionId: string
   readonly connectionId: string
+  readonly endToEndId: string
 }
 
 export class ExceptionReturns extends Context.Service<
@@ -143,7 +144,7 @@ export class ExceptionReturns extends Context.Service<
       ) {
         const isOpen = yield* Effect.gen(function* () {
           const ended = yield* end(order.id, outcome, refused)
-          if (ended) yield* claimKeyOf(sql, copyOfReturn(order.id, order.connectionId), order.id)
+          if (ended) yield* claimKey(sql, keyOfReturn(order.id, order.connectionId), order.id)
           return ended
         }).pipe(sql.withTransaction, runToCompletion(sql))
         if (!isOpen && refused === undefined) yield* late.answered.return(order.id, lateFrom(outcome))
@@ -201,7 +202,7 @@ export class ExceptionReturns extends Context.Service<
 }
 
 const isExceptionReturn = <A extends StoredOrder>(order: A): order is A & ExceptionReturn =>
-  order.kind === "return" && order.exceptionId !== null && order.connectionId !== null
+  order.kind === "return" && order.exceptionId !== null && order.connectionId !== null && order.endToEndId !== null
 
 const stateOf = ({ _tag }: ReturnOutcome) => (_tag === "Completed" ? "done" : "refused")
 
@@ -213,6 +214,6 @@ const reportOf = (order: ExceptionReturn) => ({
   _tag: "charge.refunded" as const,
   txid: "",
   externalId: order.id,
-  ...(order.endToEndId === null ? {} : { endToEndId: order.endToEndId }),
+  endToEndId: order.endToEndId,
   ...(providerOf(order.connectionId) === null ? {} : { connectionId: order.connectionId })
 })

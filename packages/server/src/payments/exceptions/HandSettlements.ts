@@ -21,8 +21,8 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ApprovalRequired, authorize } from "../../operators/approvals/Authority.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { copyOfReturn } from "../../providers/AcquirerNotification.ts"
-import { claimKeyOf } from "../../providers/NotificationStore.ts"
+import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
+import { claimKey } from "../../providers/NotificationStore.ts"
 import { isChargeOrder, type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { decideChange } from "../payouts/PayoutDecision.ts"
@@ -56,6 +56,14 @@ export class HandSettlements extends Context.Service<
       kind: SettledKind,
       id: string
     ) => Effect.Effect<Overdue, NotFoundError | InvalidStateError | Unavailable>
+    /** What an approval of a settlement relies on, whether it may be settled or not. */
+    readonly facts: (
+      kind: SettledKind,
+      id: string
+    ) => Effect.Effect<
+      { readonly status: string; readonly amount: number; readonly order_id: string | null },
+      NotFoundError | SqlError
+    >
     /** Settles it. `audited` runs in the transaction of the settlement. */
     readonly settle: <E = never, R = never>(
       kind: SettledKind,
@@ -76,9 +84,13 @@ export class HandSettlements extends Context.Service<
       const refunds = yield* Refunds
       const returns = yield* ExceptionReturns
 
-      const lookUp = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+      const read = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
         const [row] = isUuid(id) ? yield* sql.unsafe<OverdueRow>(overdue[kind], [id]) : []
-        if (row === undefined) return yield* new NotFoundError()
+        return row ?? (yield* new NotFoundError())
+      })
+
+      const lookUp = Effect.fnUntraced(function* (kind: SettledKind, id: string) {
+        const row = yield* read(kind, id)
         if (!row.is_overdue) return yield* new InvalidStateError({ status: row.status })
         const { account_id: accountId, order_id: orderId, status } = row
         return { id: row.id, accountId, status, amount: Number(row.amount), orderId }
@@ -102,7 +114,7 @@ export class HandSettlements extends Context.Service<
         if (outcome._tag === "Completed") {
           // The provider may report it by either id.
           for (const name of [order.id, ...(outcome.returnId === undefined ? [] : [outcome.returnId])]) {
-            yield* claimKeyOf(sql, copyOfReturn(name, order.connectionId), order.id)
+            yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id)
           }
         }
         return true
@@ -110,6 +122,9 @@ export class HandSettlements extends Context.Service<
 
       return HandSettlements.of({
         find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
+
+        facts: (kind, id) =>
+          Effect.map(read(kind, id), ({ amount, order_id, status }) => ({ status, amount: Number(amount), order_id })),
 
         settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
           Effect.gen(function* () {

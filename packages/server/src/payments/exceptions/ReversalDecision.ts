@@ -14,8 +14,6 @@ export interface ReversalFacts {
   readonly kind: "return" | "dispute"
   /** Cents, as reported; absent: all of the payment. */
   readonly amount: number | undefined
-  /** It names its Pix. One that does not is of the payment of the charge that it names, whichever Pix that is. */
-  readonly namesPix: boolean
   /** Cents of the payment of the Pix; absent: it has not arrived. */
   readonly arrived: number | undefined
   /** The charge that the Pix pays; where it pays none, the one that is named. */
@@ -28,36 +26,33 @@ export interface ReversalFacts {
 
 export interface ReversedCharge {
   readonly amount: number
-  /** The Pix pays it. Of a named charge alone: it does not wait for a payment. */
+  /** The Pix pays it. */
   readonly isReversed: boolean
 }
 
 export type ReversalDecision =
   /** Nothing that is known, or no amount. */
   | { readonly _tag: "Unknown" }
-  /** It waits for the payment of its charge. */
-  | { readonly _tag: "WaitForCharge" }
   /** It waits for its Pix. Operators see it as an exception over so many cents, which of a return are posted. */
-  | { readonly _tag: "WaitForPix"; readonly amount: number }
-  /** The charge is reversed. `splitReturn` divides what it does not have. */
+  | { readonly _tag: "Wait"; readonly amount: number }
+  /** The charge is reversed. `divideReturn` divides what it does not have. */
   | { readonly _tag: "ReverseCharge" }
   /** The money that an account accepted is contested. */
   | { readonly _tag: "ContestAccepted"; readonly amount: number }
-  /** So many cents are returned. `splitReturn` divides them. */
+  /** So many cents are returned. `divideReturn` divides them. */
   | { readonly _tag: "TakeFromExceptions"; readonly amount: number }
 
 export const decideReversal = (facts: ReversalFacts): ReversalDecision => {
-  const { amount, arrived, charge, hasException, isAccepted, kind, namesPix } = facts
+  const { amount, arrived, charge, hasException, isAccepted, kind } = facts
   if (charge?.isReversed === true) return { _tag: "ReverseCharge" }
-  if (!namesPix) return { _tag: charge === undefined ? "Unknown" : "WaitForCharge" }
   if (arrived === undefined) {
     const reversed = amount ?? charge?.amount
-    return reversed === undefined ? { _tag: "Unknown" } : { _tag: "WaitForPix", amount: reversed }
+    return reversed === undefined ? { _tag: "Unknown" } : { _tag: "Wait", amount: reversed }
   }
   // The charge of the payment is not kept any more.
   if (!hasException) return { _tag: "Unknown" }
   if (kind === "return") return { _tag: "TakeFromExceptions", amount: amount ?? arrived }
-  return { _tag: isAccepted ? "ContestAccepted" : "WaitForPix", amount: amount ?? arrived }
+  return { _tag: isAccepted ? "ContestAccepted" : "Wait", amount: amount ?? arrived }
 }
 
 export interface ReturnSplit {
@@ -68,7 +63,7 @@ export interface ReturnSplit {
 }
 
 /** Divides a return, or what the charge of its payment does not have of it, among the exceptions of its payment. */
-export const splitReturn = (
+export const divideReturn = (
   amount: number,
   exceptions: ReadonlyArray<{ readonly unallocated: number }>
 ): ReturnSplit => {

@@ -20,26 +20,22 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import type { Outcome, Reversal } from "../../providers/AcquirerNotification.ts"
+import type { Med, Outcome, Returned, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
 import { type ArrivedPayment, EarlyReversals, type EarlyReversal, type ReceivedReversal } from "./EarlyReversals.ts"
 import { connectionOf, Exceptions, isThrough } from "./Exceptions.ts"
-import { ExceptionDisputes } from "./ExceptionDisputes.ts"
+import { ExceptionReversals } from "./ExceptionReversals.ts"
 import { ExceptionReturns } from "./ExceptionReturns.ts"
 import { type ChangedMeanwhile, LateOutcomes } from "../../providers/LateOutcomes.ts"
 import { OrderStore } from "../../providers/OrderStore.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { UnreturnedLosses } from "./UnreturnedLosses.ts"
-import { decideReversal, kindOf, splitReturn } from "./ReversalDecision.ts"
-
-type Med = Extract<Reversal, { readonly _tag: "med.opened" }>
+import { decideReversal, kindOf } from "./ReversalDecision.ts"
 
 /** The payment was committed while its return or MED was examined: the transaction is repeated. */
 export class PaymentArrived extends Data.TaggedError("PaymentArrived")<{}> {}
@@ -60,7 +56,6 @@ export class Reversals extends Context.Service<
     Reversals,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const ids = yield* Ids
       const money = yield* ChargeMoney
       const disputes = yield* Disputes
       const early = yield* EarlyReversals
@@ -70,7 +65,7 @@ export class Reversals extends Context.Service<
       const orders = yield* OrderStore
       const late = yield* LateOutcomes
       const accepted = yield* AcceptedMoney
-      const exceptionDisputes = yield* ExceptionDisputes
+      const beside = yield* ExceptionReversals
       const losses = yield* UnreturnedLosses
 
       /** A charge of the connection. */
@@ -80,9 +75,6 @@ export class Reversals extends Context.Service<
           SELECT id, account_id, connection_id FROM charges WHERE id = ${id}::uuid`
         return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
       })
-
-      const settlementOf = (connectionId: string, { endToEndId }: Reversal) =>
-        endToEndId === undefined ? Effect.undefined : findSettlement(sql, { connectionId, endToEndId })
 
       /** The order of a return that is reported by it and has ended. */
       const endedOrderOf = Effect.fnUntraced(function* (reversal: Reversal) {
@@ -97,54 +89,23 @@ export class Reversals extends Context.Service<
       const lock = Effect.fnUntraced(function* (reversal: Reversal) {
         const connectionId = connectionOf(reversal)
         const { endToEndId, txid } = reversal
-        const settlement = yield* settlementOf(connectionId, reversal)
+        const pix = { connectionId, endToEndId }
+        const settlement = yield* findSettlement(sql, pix)
         const found =
           (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
         const owners = [
-          ...(endToEndId === undefined
-            ? []
-            : [connectionId, ...(yield* accepted.accountsOf(connectionId, endToEndId))]),
+          connectionId,
+          ...(yield* accepted.accountsOf(connectionId, endToEndId)),
           ...(found === undefined ? [] : [found.account_id])
         ]
-        if (owners.length > 0) yield* lockLedgerOf(sql, owners)
+        yield* lockLedgerOf(sql, owners)
         const locked = found === undefined ? undefined : yield* money.lock(found.id)
-        const paid = endToEndId === undefined ? [] : yield* store.lockPayments(connectionId, endToEndId)
+        const paid = yield* store.lockPayments(connectionId, endToEndId)
         // Meanwhile its payment has arrived, or was accepted.
         const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
-        if ((yield* settlementOf(connectionId, reversal))?.id !== settlement?.id || paid.some(isUnlocked))
+        if ((yield* findSettlement(sql, pix))?.id !== settlement?.id || paid.some(isUnlocked))
           return yield* new PaymentArrived()
-        return { connectionId, locked, paid, arrived: settlement?.amount }
-      })
-
-      /** Those that accounts accepted, oldest first. */
-      const acceptedOf = (paid: ReadonlyArray<StoredException>) =>
-        Effect.map(Effect.forEach(paid, accepted.of), (all) => all.filter((each) => each !== undefined))
-
-      /** Takes a return out of the exceptions of its payment, then where they were accepted. The rest is an exception. */
-      const take = Effect.fnUntraced(function* (
-        reversal: Exclude<Reversal, Med>,
-        amount: number,
-        paid: ReadonlyArray<StoredException>,
-        charge: StoredCharge | undefined
-      ) {
-        const { taken, unmatched: beyond } = splitReturn(amount, paid)
-        for (const [at, exception] of paid.entries()) {
-          if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
-        }
-        const given = amount - beyond
-        if (given > 0 && reversal._tag === "charge.returned" && reversal.endToEndId !== undefined)
-          yield* early.noteTaken(reversal, reversal.endToEndId, given)
-        let unmatched = beyond
-        for (const each of yield* acceptedOf(paid)) {
-          if (unmatched === 0) break
-          const isAll = reversal.amount === undefined && unmatched === amount
-          unmatched = yield* exceptionDisputes.takeReturn(each, reversal, isAll ? undefined : unmatched)
-          yield* losses.close(connectionOf(reversal), each.exception.id)
-        }
-        if (unmatched === 0) return "applied" as const
-        // Not under the notification's id, which the exception of a return that waited has.
-        yield* exceptions.raiseUnmatched(ids.next().id, unmatched, reversal, charge)
-        return "exception" as const
+        return { pix, locked, paid, arrived: settlement?.amount }
       })
 
       const reverseCharge = Effect.fnUntraced(function* (
@@ -155,46 +116,21 @@ export class Reversals extends Context.Service<
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
         if (reversal._tag === "charge.returned") yield* losses.close(connectionOf(reversal), locked.charge.id)
         if (reversal._tag === "med.opened") {
-          // Without an id, it cannot be distinguished from a copy of another one.
-          if (unmatched === 0 || (reversal.endToEndId ?? reversal.externalId) === undefined)
-            return (isApplied ? "applied" : "ignored") as Outcome
-          yield* raiseDispute(id, unmatched, reversal, locked.charge)
+          if (unmatched === 0) return (isApplied ? "applied" : "ignored") as Outcome
+          yield* beside.raise(id, reversal, unmatched, locked.charge)
           return "exception" as const
         }
-        return unmatched === 0 || reversal.endToEndId === undefined
+        return unmatched === 0
           ? ((isApplied ? "applied" : "ignored") as Outcome)
-          : yield* take(reversal, unmatched, paid, locked.charge)
-      })
-
-      /** Blocks money that an account accepted. A MED of which nothing is left there is an exception. */
-      const contest = Effect.fnUntraced(function* (
-        { id, reversal }: ReceivedReversal & { readonly reversal: Med },
-        amount: number,
-        paid: ReadonlyArray<StoredException>
-      ) {
-        for (const each of yield* acceptedOf(paid)) {
-          if (yield* exceptionDisputes.open(each, reversal)) return "applied" as const
-        }
-        yield* raiseDispute(id, amount, reversal, undefined)
-        return "exception" as const
-      })
-
-      /** One that waited is an exception already. */
-      const raiseDispute = Effect.fnUntraced(function* (
-        id: string,
-        amount: number,
-        med: Med,
-        charge: StoredCharge | undefined
-      ) {
-        if ((yield* store.lock(id)) === undefined) yield* exceptions.raiseUnmatched(id, amount, med, charge)
+          : yield* beside.take(reversal, unmatched, paid, locked.charge)
       })
 
       const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
         const { id, reversal } = received
         const ended = yield* endedOrderOf(reversal)
         if (ended !== undefined) return yield* late.ofReturn(ended, { outcome: "completed" })
-        const { arrived, connectionId, locked, paid } = yield* lock(reversal)
-        const { amount, endToEndId, externalId } = reversal
+        const { arrived, locked, paid, pix } = yield* lock(reversal)
+        const { amount, externalId } = reversal
         // A copy of it has opened its dispute while this one waited for the locks.
         if (reversal._tag === "med.opened" && (yield* disputes.isKnown(reversal))) return "ignored" as const
         const kind = kindOf(reversal)
@@ -206,46 +142,32 @@ export class Reversals extends Context.Service<
         const decision = decideReversal({
           kind,
           amount,
-          namesPix: endToEndId !== undefined,
           arrived,
-          charge: charge && { amount: charge.amount, isReversed: isReversed(charge, endToEndId) },
+          charge: charge && { amount: charge.amount, isReversed: charge.endToEndId === pix.endToEndId },
           hasException: paid.length > 0,
           isAccepted: paid.some(isAccepted)
         })
         switch (decision._tag) {
           case "Unknown":
             return "unknown" as const
-          case "WaitForCharge":
-            yield* early.keepForCharge(received, charge!.id)
-            return "deferred" as const
-          case "WaitForPix": {
-            const pix = { connectionId, endToEndId: endToEndId! }
+          case "Wait":
             if (arrived === undefined && !(yield* awaitSettlement(sql, pix))) return yield* new PaymentArrived()
-            yield* early.keepForPix(received, pix.endToEndId)
+            yield* early.keep(received)
             yield* exceptions.raiseUnmatched(id, decision.amount, reversal, charge)
             return "exception" as const
-          }
           case "ReverseCharge":
             return yield* reverseCharge(locked!, received, paid)
           case "ContestAccepted":
-            return yield* contest(received as ReceivedReversal & { readonly reversal: Med }, decision.amount, paid)
+            return yield* beside.contest(id, reversal as Med, decision.amount, paid)
           case "TakeFromExceptions":
-            return yield* take(reversal as Exclude<Reversal, Med>, decision.amount, paid, charge)
+            return yield* beside.take(reversal as Returned, decision.amount, paid, charge)
         }
-      })
-
-      /** The return of a MED, in the account that accepted what it has left. */
-      const noteTaken = Effect.fnUntraced(function* (reversal: Reversal) {
-        const { amount = 0, endToEndId = "" } = reversal
-        const [first] = yield* acceptedOf(yield* store.lockPayments(connectionOf(reversal), endToEndId))
-        if (first !== undefined && reversal._tag !== "med.opened")
-          yield* exceptionDisputes.note(first, reversal, amount)
       })
 
       /** Applies one that waited, and resolves its exception. A MED that changes nothing stays an exception. */
       const applyEarly = Effect.fnUntraced(
         function* (received: EarlyReversal) {
-          if (received.isTaken) return yield* noteTaken(received.reversal)
+          if (received.isTaken) return yield* beside.noteTaken(received.reversal)
           const shown = yield* store.lock(received.id)
           const isReturn = kindOf(received.reversal) === "return"
           if (isReturn && shown !== undefined) yield* exceptions.match(shown)
@@ -270,7 +192,3 @@ export class Reversals extends Context.Service<
     })
   )
 }
-
-/** The payment of the Pix has paid it; of a charge that is named alone: any payment has, or none will. */
-const isReversed = ({ endToEndId: settledBy, status }: StoredCharge, endToEndId: string | undefined): boolean =>
-  endToEndId === undefined ? status !== "processing" && status !== "pending" : settledBy === endToEndId

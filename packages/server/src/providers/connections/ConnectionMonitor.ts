@@ -1,9 +1,10 @@
 /**
- * Watches the connections of this process: metrics of their circuits, calls and certificates, and warnings before a
- * certificate ends.
+ * Watches the connections of this process: metrics of their circuits, calls and certificates, and what the log says of them.
  *
- * Guarantee: of all processes one warns, 30, 7 and 1 days before the end of a certificate, and once it has ended. A new
- * certificate is warned of anew.
+ * Guarantees:
+ * - of all processes one warns, 30, 7 and 1 days before the end of a certificate, and once it has ended. A new certificate is
+ *   warned of anew;
+ * - the log has one line when the provider of a connection goes away, and one with the duration when it is back.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,8 +15,13 @@ import { Metrics, type SeenConnection } from "../../base/observability/Metrics.t
 import { ConnectionRegistry } from "./ConnectionRegistry.ts"
 import { ConnectionStore } from "./ConnectionStore.ts"
 
-/** One look at every connection. */
-export const watch = Effect.gen(function* () {
+/** One look at every connection, each time it runs. */
+export const makeWatch = Effect.sync(() => {
+  const awaySince = new Map<string, number>()
+  return lookAtAll(awaySince)
+})
+
+const lookAtAll = Effect.fnUntraced(function* (awaySince: Map<string, number>) {
   const registry = yield* ConnectionRegistry
   const store = yield* ConnectionStore
   const metrics = yield* Metrics
@@ -25,6 +31,17 @@ export const watch = Effect.gen(function* () {
     const { id, name } = connection.row
     const status = yield* registry.statusOf(connection)
     if (status === undefined) continue
+    const about = { connection_id: id, connection: name }
+    const since = awaySince.get(id)
+    if (status.circuit._tag === "Open" && since === undefined) {
+      awaySince.set(id, nowMs)
+      yield* Effect.annotateLogs(Effect.logWarning("the provider of a connection is away"), about)
+    }
+    if (status.circuit._tag === "Closed" && since !== undefined) {
+      awaySince.delete(id)
+      const seconds = Math.round((nowMs - since) / 1000)
+      yield* Effect.annotateLogs(Effect.logInfo("the provider of a connection is back"), { ...about, seconds })
+    }
     const untilEndMs = status.certificateEndsAtMs - nowMs
     seen.push({
       id,
@@ -40,7 +57,7 @@ export const watch = Effect.gen(function* () {
           ? "the client certificate of a connection has ended"
           : `the client certificate of a connection ends within ${days} days`
       ),
-      { connection_id: id, connection: name, ends_at: formatInstant(status.certificateEndsAtMs) }
+      { ...about, ends_at: formatInstant(status.certificateEndsAtMs) }
     )
   }
   metrics.connections(seen)
@@ -48,7 +65,9 @@ export const watch = Effect.gen(function* () {
 })
 
 export const loop = Layer.effectDiscard(
-  Effect.forkScoped(BackgroundLoop.run("connection monitor", watch, Effect.sleep("10 seconds")))
+  Effect.flatMap(makeWatch, (watch) =>
+    Effect.forkScoped(BackgroundLoop.run("connection monitor", watch, Effect.sleep("10 seconds")))
+  )
 )
 
 /** Days before its end on which a certificate is warned of; 0: it has ended. */

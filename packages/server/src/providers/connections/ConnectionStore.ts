@@ -28,6 +28,14 @@ export interface ConnectionSettings {
   readonly token_url?: string
   /** Whether the webhook was registered for mutual TLS: its callbacks then need the provider's certificate. */
   readonly webhook_mtls?: boolean
+  /** Below which URL it was registered. */
+  readonly webhook_url?: string
+}
+
+/** How a webhook is registered. */
+export interface WebhookTerms {
+  readonly webhook_mtls: boolean
+  readonly webhook_url: string | undefined
 }
 
 /** What a check tried, and what it found. */
@@ -126,8 +134,13 @@ export class ConnectionStore extends Context.Service<
       id: string,
       registered: boolean
     ) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
-    /** Stores whether the callbacks of a connection need the provider's certificate, by the `Authority` around it. */
-    readonly webhookMtls: (id: string, isMutualTls: boolean) => Effect.Effect<void, ApprovalRequired | Unavailable>
+    /**
+     * Stores how a webhook is registered, by the `Authority` around it: whether its callbacks need the provider's certificate, and
+     * the URL.
+     */
+    readonly webhookTerms: (id: string, terms: WebhookTerms) => Effect.Effect<void, ApprovalRequired | Unavailable>
+    /** Stores how it is registered still, where the provider refused the terms that were stored. */
+    readonly webhookStays: (id: string, refused: WebhookTerms, terms: WebhookTerms) => Effect.Effect<void, Unavailable>
     /** The secret in the path of the webhook, as it is stored; `sealed` where there was none. */
     readonly webhookSecret: (id: string, sealed: string | null) => Effect.Effect<string | undefined, Unavailable>
     /** True for the first process that warns of this certificate `days` before its end. */
@@ -275,14 +288,19 @@ export class ConnectionStore extends Context.Service<
           return yield* get(id)
         }, runToCompletion(sql)),
 
-        webhookMtls: Effect.fn("ConnectionStore.webhookMtls")(function* (id, isMutualTls) {
+        webhookTerms: Effect.fn("ConnectionStore.webhookTerms")(function* (id, terms) {
           const changed = yield* sql`
-            UPDATE acquirer_connections
-            SET settings = jsonb_set(settings::jsonb, '{webhook_mtls}', to_jsonb(${isMutualTls}::boolean))::json
+            UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
             WHERE id = ${id}::uuid
               AND ${isAuthorized(sql, yield* Authority, "connection.register_webhook", "acquirer_connections.id")}
             RETURNING id`
           if (changed.length === 0) return yield* new ApprovalRequired()
+        }, runToCompletion(sql)),
+
+        webhookStays: Effect.fn("ConnectionStore.webhookStays")(function* (id, refused, terms) {
+          yield* sql`
+            UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
+            WHERE id = ${id}::uuid AND settings::jsonb @> ${JSON.stringify(refused)}::jsonb`
         }, runToCompletion(sql)),
 
         webhookSecret: (id, sealed) =>

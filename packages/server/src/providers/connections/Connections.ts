@@ -32,7 +32,8 @@ import {
   type ConnectionInput,
   type ConnectionRow,
   ConnectionStore,
-  type SealedConnection
+  type SealedConnection,
+  type WebhookTerms
 } from "./ConnectionStore.ts"
 import { openConnection } from "./OpenConnection.ts"
 import type { ApprovalRequired } from "../../operators/approvals/Authority.ts"
@@ -68,12 +69,18 @@ export class Connections extends Context.Service<
     readonly check: (
       id: string
     ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | Unavailable>
-    /** Registers the webhook of a connection below `url` at its provider, by the `Authority` around it. */
-    readonly registerWebhook: (
+    /**
+     * Stores how the webhook of a connection is to be registered, by the `Authority` around it. What it gives registers it at the
+     * provider, outside of a transaction.
+     */
+    readonly prepareWebhook: (
       id: string,
       url: string,
       withoutMtls: boolean
-    ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
+    ) => Effect.Effect<
+      { readonly id: string; readonly register: Effect.Effect<ReadonlyArray<CheckStep>, Unavailable> },
+      NotFoundError | InvalidStateError | ApprovalRequired | Unavailable
+    >
   }
 >()("@pix-payments/server/Connections") {
   static readonly layer = Layer.effect(
@@ -131,6 +138,30 @@ export class Connections extends Context.Service<
         if (found !== undefined) yield* store.webhookRegistered(id, found.ok)
       })
 
+      /** Registers at the provider what is stored. Where it refuses, what was registered before stays. */
+      const register = Effect.fnUntraced(
+        function* (row: ConnectionRow, terms: WebhookTerms & { webhook_url: string }) {
+          const secret = yield* makeWebhookSecret(store, secrets, row.id)
+          const target = `${terms.webhook_url.replace(/\/+$/, "")}${webhookPath(row.id, secret)}`
+          const steps = yield* openStored(row).pipe(
+            Effect.flatMap(({ client }) =>
+              Effect.match(client.registerWebhook(row.pix_key ?? "", target, { withoutMtls: !terms.webhook_mtls }), {
+                onFailure: (failure) => webhook(false, describeFailure(failure)),
+                onSuccess: () => webhook(true, "The webhook is registered.")
+              })
+            ),
+            Effect.scoped,
+            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
+          )
+          const { webhook_mtls, webhook_url } = row.settings
+          if (!steps.every(({ ok }) => ok) && webhook_mtls !== undefined)
+            yield* store.webhookStays(row.id, terms, { webhook_mtls, webhook_url })
+          yield* keep(row.id, steps)
+          return steps
+        },
+        Effect.catchTag("NotFoundError", Effect.die)
+      )
+
       return Connections.of({
         prepare: Effect.fn("Connections.prepare")(function* ({ credentials, ...input }) {
           const { id } = ids.next()
@@ -173,26 +204,12 @@ export class Connections extends Context.Service<
           return all
         }),
 
-        registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
+        prepareWebhook: Effect.fn("Connections.prepareWebhook")(function* (id, url, withoutMtls) {
           const row = yield* getProvider(id)
           // Before the provider tries the URL: it may try it without a certificate, which must be refused.
-          yield* store.webhookMtls(id, !withoutMtls)
-          const secret = yield* makeWebhookSecret(store, secrets, id)
-          const target = `${url.replace(/\/+$/, "")}${webhookPath(id, secret)}`
-          const steps = yield* openStored(row).pipe(
-            Effect.flatMap(({ client }) =>
-              Effect.match(client.registerWebhook(row.pix_key ?? "", target, { withoutMtls }), {
-                onFailure: (failure) => webhook(false, describeFailure(failure)),
-                onSuccess: () => webhook(true, "The webhook is registered.")
-              })
-            ),
-            Effect.scoped,
-            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
-          )
-          const wasMtls = row.settings.webhook_mtls
-          if (!steps.every(({ ok }) => ok) && wasMtls !== undefined) yield* store.webhookMtls(id, wasMtls)
-          yield* keep(id, steps)
-          return steps
+          const terms = { webhook_mtls: !withoutMtls, webhook_url: url }
+          yield* store.webhookTerms(id, terms)
+          return { id, register: register(row, terms) }
         })
       })
     })

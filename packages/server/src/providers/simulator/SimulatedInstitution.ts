@@ -6,7 +6,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import type { Ids } from "../../base/Ids.ts"
 import type { AcquirerNotification } from "../AcquirerNotification.ts"
 
@@ -41,7 +41,6 @@ export const dueNotification = Effect.fnUntraced(function* (
 
 const identified = (notification: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
   switch (notification._tag) {
-    case "charge.paid":
     case "payout.completed":
       return { endToEndId: newEndToEndId(epochMs), ...notification }
     case "charge.refunded":
@@ -53,6 +52,14 @@ const identified = (notification: AcquirerNotification, { epochMs, id }: Generat
       return notification
   }
 }
+
+/** The first payment of a charge, by its txid: whatever names it before it arrives names the same one. */
+export const firstPixOf = (txid: string): string =>
+  makeEndToEndId({
+    ispb: SIMULATOR_ISPB,
+    atMs: Number.parseInt(txid.slice(0, 12), 16),
+    suffix: suffixFromBytes(createHash("sha256").update(txid).digest())
+  })
 
 /** An end-to-end id of the simulated institution. */
 export const newEndToEndId = (atMs: number): string =>

@@ -31,7 +31,7 @@ import {
   type Progress,
   SimulatedProvider
 } from "../Acquirer.ts"
-import { dueNotification, newEndToEndId, SIMULATOR_ISPB } from "./SimulatedInstitution.ts"
+import { dueNotification, firstPixOf, newEndToEndId, SIMULATOR_ISPB } from "./SimulatedInstitution.ts"
 
 export const layer = Layer.effect(
   SimulatedProvider,
@@ -76,8 +76,9 @@ export const layer = Layer.effect(
         case "pay@simulator.test":
           return Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            const payment = dueNotification(ids, { _tag: "charge.paid", txid: emission.txid }, now + simulatorSettleMs)
-            yield* firstTime(emission, payment)
+            const { txid } = emission
+            const payment = { _tag: "charge.paid", txid, endToEndId: firstPixOf(txid) } as const
+            yield* firstTime(emission, dueNotification(ids, payment, now + simulatorSettleMs))
             return yield* emit(emission)
           })
         default:

@@ -173,7 +173,7 @@ export const operatorTables = [
     account_id uuid REFERENCES accounts,
     concerns uuid REFERENCES operators, -- the operator whose rights change
     request json NOT NULL, -- what was asked, without secrets
-    before json, -- the values that the request replaces
+    before json, -- what the request is about, as it was
     payout json, -- the payout that a release is of
     sealed text, -- the secrets of the request
     fingerprint text NOT NULL, -- equal requests have the same one

@@ -30,7 +30,6 @@ export const paymentTables = [
     webhook_secret text, -- sealed
     expires_at timestamptz,
     created_at timestamptz NOT NULL,
-    has_early_reversals boolean NOT NULL DEFAULT false, -- rows of early_reversals wait for its payment
     connection_id uuid, -- through which it was emitted; null: the simulator's
     receiver_id uuid, -- in receivers; null until the acquirer has answered
     br_code text,

@@ -8,7 +8,7 @@ export const providerTables = [
     id uuid NOT NULL,
     subject text NOT NULL, -- the charge, payout or settlement that it is about
     report json NOT NULL,
-    outcome text NOT NULL ${oneOf("outcome", ["applied", "deferred", "ignored", "unknown", "exception"])},
+    outcome text NOT NULL ${oneOf("outcome", ["applied", "ignored", "unknown", "exception"])},
     received_at timestamptz NOT NULL,
     connection_id uuid -- null: the simulator's
   ) PARTITION BY RANGE (id)`,
@@ -20,18 +20,15 @@ export const providerTables = [
     notification_id uuid NOT NULL
   )`,
 
-  `-- Returns and MEDs that wait for the payment of their Pix, or of their charge where they name no Pix.
+  `-- Returns and MEDs that wait for the payment of their Pix.
   CREATE TABLE early_reversals (
     id uuid PRIMARY KEY, -- of its notification, and of its exception
     connection_id uuid NOT NULL,
-    end_to_end_id text,
-    charge_id uuid,
+    end_to_end_id text NOT NULL,
     is_taken boolean NOT NULL, -- a MED's return that exceptions gave: it waits for the account that accepts their rest
-    notification json NOT NULL,
-    CHECK (num_nonnulls(end_to_end_id, charge_id) = 1)
+    notification json NOT NULL
   )`,
-  `CREATE INDEX early_reversals_of_pix ON early_reversals (end_to_end_id, connection_id) WHERE end_to_end_id IS NOT NULL`,
-  `CREATE INDEX early_reversals_of_charge ON early_reversals (charge_id) WHERE charge_id IS NOT NULL`,
+  `CREATE INDEX early_reversals_of_pix ON early_reversals (end_to_end_id, connection_id)`,
 
   `-- Orders to providers, stored before they are sent: refunds, cancellations, returns of exceptions, defenses.
   CREATE TABLE acquirer_orders (

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, create, created, retrieve } from "../../support/ChargeRequests.ts"
+import { newPix } from "../../support/Exceptions.ts"
 import { changeSchema } from "../../support/LiveSchema.ts"
 import { assertLedgerHolds, availableOf, funded, payOut } from "../../support/Money.ts"
 import { createMigratedDatabase } from "../../support/Postgres.ts"
@@ -25,7 +26,9 @@ const settings = {
 }
 
 const paid = (id: string) =>
-  Effect.flatMap(TestService, ({ operate }) => operate<Charge>("POST", `/operator/v1/simulator/charges/${id}/pay`))
+  Effect.flatMap(TestService, ({ operate }) =>
+    operate<Charge>("POST", `/operator/v1/simulator/charges/${id}/pay`, { body: { end_to_end_id: newPix() } })
+  )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("An account whose balance is locked", (it) => {
   it.effect("waits by itself: 100 other accounts are paid, and pay out", () =>

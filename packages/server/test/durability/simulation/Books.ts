@@ -134,7 +134,7 @@ export const makeBooks = (machine: Machine): Books => {
     refunds.set(id, amount)
     const fact: Fact = { tag: "refunded", cents: amount, at: 0 }
     pix.facts.push(fact)
-    pix.reports.push({ notification: { _tag: "charge.refunded", txid: pix.txid, amount, externalId: id }, fact })
+    pix.reports.push({ notification: { _tag: "charge.refunded", ...namesOf(pix), amount, externalId: id }, fact })
     return Exit.succeed({ _tag: "Completed" })
   }
 
@@ -260,6 +260,9 @@ export const makeBooks = (machine: Machine): Books => {
       )
   }
 }
+
+/** How the institutions name a Pix. */
+export const namesOf = ({ txid }: Pix) => ({ txid, endToEndId: endToEndIdOf(txid) })
 
 /** What a settled payout, or a paid Pix, is known by between institutions. */
 export const endToEndIdOf = (id: string): string => `E99999999202611211200${id.replaceAll("-", "").slice(-11)}`

@@ -4,7 +4,7 @@ import { AcquirerNotifications } from "../../../src/reports/AcquirerNotification
 import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import * as Exit from "effect/Exit"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import { type Books, endToEndIdOf, left, type Med, type Pix, type Sent, uncontested } from "./Books.ts"
+import { type Books, endToEndIdOf, namesOf, left, type Med, type Pix, type Sent, uncontested } from "./Books.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
 import type { BankStatement, Institutions } from "./Institutions.ts"
@@ -111,9 +111,7 @@ export const makeBooksInstitutions = (options: {
       const isPaid = machine.random() < 0.85
       pix.state = isPaid ? "paid" : "failed"
       return report(
-        isPaid
-          ? { _tag: "charge.paid", txid, endToEndId: endToEndIdOf(txid) }
-          : { _tag: "charge.failed", txid, reason: "by the simulation" }
+        isPaid ? { _tag: "charge.paid", ...namesOf(pix) } : { _tag: "charge.failed", txid, reason: "by the simulation" }
       )
     }
     const all = left(pix)
@@ -127,7 +125,10 @@ export const makeBooksInstitutions = (options: {
     const giveBack = () => {
       const cents = partOf(all)
       if (cents === all) pix.meds = []
-      report({ _tag: "charge.refunded", txid, amount: cents, externalId: factId() }, { tag: "returned", cents })
+      report(
+        { _tag: "charge.refunded", ...namesOf(pix), amount: cents, externalId: factId() },
+        { tag: "returned", cents }
+      )
     }
     const contest = () => {
       const free = uncontested(pix)
@@ -135,13 +136,20 @@ export const makeBooksInstitutions = (options: {
       const [id, cents] = [factId(), partOf(free)]
       pix.meds.push({ id, cents, isOpen: true, dispute: undefined })
       report(
-        { _tag: "med.opened", txid, amount: cents, reason: "by the simulation", externalId: id, atMs: now() },
+        {
+          _tag: "med.opened",
+          ...namesOf(pix),
+          amount: cents,
+          reason: "by the simulation",
+          externalId: id,
+          atMs: now()
+        },
         { tag: "contested", med: id, cents }
       )
     }
     const returned = (amount: number, as: "refunded" | "charged_back" = "charged_back"): AcquirerNotification => ({
       _tag: "charge.returned",
-      txid,
+      ...namesOf(pix),
       as,
       amount,
       externalId: factId(),
@@ -203,7 +211,7 @@ export const makeBooksInstitutions = (options: {
 
   const payWhole = (process: ServerProcess, pix: Pix) => {
     pix.state = "paid"
-    const notification = { _tag: "charge.paid", txid: pix.txid, endToEndId: endToEndIdOf(pix.txid) } as const
+    const notification = { _tag: "charge.paid", ...namesOf(pix) } as const
     pix.reports.push({ notification, fact: undefined })
     notify(process, pix)
   }

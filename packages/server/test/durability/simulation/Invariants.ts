@@ -152,5 +152,5 @@ const waitingRows = `
   UNION ALL SELECT 'outbox', change_id, 'waiting' FROM outbox
   UNION ALL SELECT 'order', charge_id, state FROM acquirer_orders WHERE state = 'ordered'
   UNION ALL SELECT 'early return', id, 'waiting' FROM early_reversals
-    WHERE charge_id IS NOT NULL OR NOT (is_taken OR notification ->> '_tag' = 'med.opened')
+    WHERE NOT (is_taken OR notification ->> '_tag' = 'med.opened')
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`

@@ -116,7 +116,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Bypass of four eyes",
       assert.deepStrictEqual(
         found.map(({ reason, status }) => [status, reason]),
         [
-          ["expired", "The payout is canceled."],
+          ["expired", "It was changed since: status."],
           ["expired", "It was changed since: approval_limit."],
           ["expired", "It was changed since: role."],
           ["expired", "It was changed since: name."]

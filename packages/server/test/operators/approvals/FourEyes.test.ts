@@ -64,7 +64,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
         assert.strictEqual(foreign.status, 202)
         assert.notStrictEqual(foreign.body.id, approval.id)
         const created = yield* ask(one.call)
-        const isSecret = approvalActions[action].doneWith === "repeat"
+        const isSecret = action !== "connection.register_webhook"
         assert.strictEqual(created.status, isSecret ? 201 : 200, created.text)
         const secret =
           (created.body as { key?: string; token?: string }).key ?? (created.body as { token?: string }).token
@@ -138,6 +138,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
       assert.strictEqual(yield* availableOf(key), available)
       const approved = yield* approve(other.call, asked.body.id)
       yield* payoutReaching(key, approved.body.result_id!, "completed")
+      assert.strictEqual(yield* availableOf(key), available - 1500)
+      // The key is that of the payout, which needs nothing again.
+      const replayed = yield* ask
+      assert.deepStrictEqual<unknown>([replayed.status, replayed.body.id], [201, approved.body.result_id])
       assert.strictEqual(yield* availableOf(key), available - 1500)
       yield* operated("PATCH", "/installation", { four_eyes: "auto" })
     })

@@ -9,19 +9,7 @@ import { assertLedgerHolds, availableOf, entriesOf, operated, payoutReaching, so
 import { makeOperator } from "../../support/Operators.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { type Answer, TestService } from "../../support/TestService.ts"
-
-/** Statements that wait for a row of a table. */
-const waitingFor = (table: string) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql<{
-        count: bigint
-      }>`SELECT count(DISTINCT waiting.pid) AS count FROM pg_locks waiting JOIN pg_locks used USING (pid)
-        WHERE NOT waiting.granted AND used.relation = ${table}::text::regclass
-          AND used.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      ([row]) => Number(row?.count)
-    )
-  )
+import { waitingFor } from "../../support/Waiting.ts"
 
 /** Makes the calls while the request's row is locked, and unlocks it once `waiting` of their statements wait for it. */
 const atOnce = Effect.fnUntraced(function* <A>(

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { isBase64 } from "@pix-payments/api/operator/Disputes"
 import { txidFromId } from "@pix-payments/domain/Txid"
+import { firstPixOf } from "../../../src/providers/simulator/SimulatedInstitution.ts"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -113,10 +114,13 @@ const disputed = Effect.gen(function* () {
   })
   const txid = txidFromId(charge.id)
   const externalId = `infraction-${charge.id}`
-  yield* receive({ _tag: "charge.paid", txid })
+  const pix = { txid, endToEndId: firstPixOf(txid) }
+  yield* receive({ _tag: "charge.paid", ...pix })
   const atMs = Date.UTC(2026, 10, 20)
-  yield* receive({ _tag: "med.opened", txid, externalId, reason: "golpe", atMs, defenseDeadlineAtMs: atMs + 1000 })
-  const [dispute] = yield* store.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
+  yield* receive({ _tag: "med.opened", ...pix, externalId, reason: "golpe", atMs, defenseDeadlineAtMs: atMs + 1000 })
+  const {
+    rows: [dispute]
+  } = yield* store.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
   asked.length = 0
   return dispute!
 })

@@ -191,7 +191,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         assert.deepStrictEqual((yield* retrieve(key, id)).body, before.body)
         const ignored = yield* sql`SELECT id FROM notifications
           WHERE subject = ${id.replaceAll("-", "")} AND outcome = 'ignored'`
-        assert.strictEqual(ignored.length, actions.length)
+        assert.lengthOf(ignored, 1)
         assert.deepStrictEqual(yield* disputesOf(id), [])
       }
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })

@@ -122,7 +122,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
             ({ connectionId, fact }) =>
               Effect.map(notified({ ...fact.notification, connectionId }), (outcome) => {
                 const name = `${facts.indexOf(fact)} ${connectionId}`
-                const isEffect = outcome === "applied" || outcome === "deferred" || outcome === "exception"
+                const isEffect = outcome === "applied" || outcome === "exception"
                 effects.set(name, (effects.get(name) ?? 0) + (isEffect ? 1 : 0))
               }),
             { concurrency: "unbounded", discard: true }

@@ -80,28 +80,6 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
-  it.effect(
-    "BAL-12, DSP-10: a return of the charge alone is applied when an exception is accepted as its payment",
-    () =>
-      Effect.gen(function* () {
-        const { accountId, key } = yield* caller
-        const { id } = yield* created(key, { amount: 1000 })
-        const payment = { ...paymentOf(""), amount: 1000 }
-        const back = { _tag: "charge.refunded", txid: txidOf(id), externalId: newPix() } as const
-        assert.strictEqual(yield* notified(back), "deferred")
-        assert.strictEqual(yield* notified(payment), "exception")
-        const [arrived] = yield* exceptionsOf(payment.endToEndId)
-        yield* resolved(arrived!.id, { action: "accept", charge_id: id })
-        assert.strictEqual((yield* retrieve(key, id)).body.status, "refunded")
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
-        const sql = yield* SqlClient
-        const commits = yield* sql`
-        SELECT DISTINCT transaction_id::text FROM changes WHERE resource_id = ${id}::uuid AND status IN ('paid', 'refunded')`
-        assert.lengthOf(commits, 1)
-        yield* assertLedgerHolds
-      })
-  )
-
   it.effect("BAL-12: when the exception of the payment is accepted, its money is blocked in the same commit", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* caller

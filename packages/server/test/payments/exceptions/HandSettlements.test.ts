@@ -83,6 +83,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
         const report = {
           _tag: "charge.refunded",
           txid: chargeId.replaceAll("-", ""),
+          endToEndId: (yield* operated<{ end_to_end_id: string }>("GET", `/charges/${chargeId}`)).end_to_end_id,
           externalId: body.return_id!
         } as const
         assert.strictEqual(yield* notified({ ...report, amount: 1000 }), "ignored")

@@ -1,14 +1,13 @@
 /** What becomes of a return or MED, given what is known of its payment, without a database. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { decideReversal, type ReversalFacts, splitReturn } from "../../../src/payments/exceptions/ReversalDecision.ts"
+import { decideReversal, type ReversalFacts, divideReturn } from "../../../src/payments/exceptions/ReversalDecision.ts"
 
 const cents = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
 const unallocated = Schema.Int.check(Schema.isBetween({ minimum: -2000, maximum: 5000 }))
 const facts = Schema.Struct({
   kind: Schema.Literals(["return", "dispute"]),
   amount: Schema.UndefinedOr(cents),
-  namesPix: Schema.Boolean,
   arrived: Schema.UndefinedOr(cents),
   charge: Schema.UndefinedOr(Schema.Struct({ amount: cents, isReversed: Schema.Boolean })),
   hasException: Schema.Boolean,
@@ -18,7 +17,6 @@ const facts = Schema.Struct({
 const factsWith = (changes: Partial<ReversalFacts>): ReversalFacts => ({
   kind: "return",
   amount: 700,
-  namesPix: true,
   arrived: undefined,
   charge: undefined,
   hasException: false,
@@ -31,17 +29,10 @@ const paid = { amount: 1000, isReversed: true }
 
 describe("A return or MED", () => {
   it.each<[string, Partial<ReversalFacts>, ReturnType<typeof decideReversal>]>([
-    ["of a payment that has not arrived waits", {}, { _tag: "WaitForPix", amount: 700 }],
-    [
-      "of all of it: of what the charge asks",
-      { amount: undefined, charge: named },
-      { _tag: "WaitForPix", amount: 1000 }
-    ],
+    ["of a payment that has not arrived waits", {}, { _tag: "Wait", amount: 700 }],
+    ["of all of it: of what the charge asks", { amount: undefined, charge: named }, { _tag: "Wait", amount: 1000 }],
     ["of all of it, of no charge: nothing is known", { amount: undefined }, { _tag: "Unknown" }],
-    ["that names a charge alone waits for it", { namesPix: false, charge: named }, { _tag: "WaitForCharge" }],
-    ["that names nothing: nothing is known", { namesPix: false }, { _tag: "Unknown" }],
     ["of a paid charge", { arrived: 1000, charge: paid }, { _tag: "ReverseCharge" }],
-    ["that names a paid charge alone", { namesPix: false, charge: paid }, { _tag: "ReverseCharge" }],
     [
       "of a paid charge whose settlement conflicts: the charge first",
       { arrived: 1000, charge: paid, hasException: true },
@@ -65,7 +56,7 @@ describe("A return or MED", () => {
     [
       "a MED of an exception waits until that is accepted",
       { kind: "dispute", arrived: 900, hasException: true },
-      { _tag: "WaitForPix", amount: 700 }
+      { _tag: "Wait", amount: 700 }
     ],
     ["of a payment that is not kept any more", { arrived: 900 }, { _tag: "Unknown" }]
   ])("DSP-10, BAL-11: %s", (_, known, decision) => {
@@ -75,13 +66,12 @@ describe("A return or MED", () => {
   it.prop("DSP-10: waits only for what can come", [facts], ([known]) => {
     const decision = decideReversal(known)
     const isReversed = known.charge?.isReversed === true
-    if (decision._tag === "WaitForPix") {
-      assert.isTrue(known.namesPix && !isReversed)
+    if (decision._tag === "Wait") {
+      assert.isFalse(isReversed)
       // A payment that has arrived can only be accepted, which a return does not wait for.
       if (known.arrived !== undefined)
         assert.isTrue(known.kind === "dispute" && known.hasException && !known.isAccepted)
     }
-    if (decision._tag === "WaitForCharge") assert.isTrue(!known.namesPix && known.charge?.isReversed === false)
     if (isReversed) assert.strictEqual(decision._tag, "ReverseCharge")
     if (decision._tag === "ReverseCharge") assert.isTrue(isReversed)
   })
@@ -93,7 +83,7 @@ describe("A return or MED", () => {
   })
 
   it.prop("OPR-87, BAL-11: no cent of a return is lost", [cents, Schema.Array(unallocated)], ([amount, left]) => {
-    const { taken, unmatched } = splitReturn(
+    const { taken, unmatched } = divideReturn(
       amount,
       left.map((each) => ({ unallocated: each }))
     )
@@ -164,24 +154,23 @@ class Books {
     const decision = decideReversal({
       kind: "return",
       amount: cents,
-      namesPix: true,
       arrived: this.hasArrived ? this.amount : undefined,
       charge: this.paysCharge ? { amount: this.amount, isReversed: this.hasArrived } : undefined,
       hasException: this.hasArrived && !this.paysCharge,
       isAccepted: false
     })
     switch (decision._tag) {
-      case "WaitForPix":
+      case "Wait":
         this.waiting.push(decision.amount)
         return
       case "ReverseCharge": {
         const taken = Math.min(this.charge, cents)
         this.charge -= taken
-        this.unmatched -= splitReturn(cents - taken, []).unmatched
+        this.unmatched -= divideReturn(cents - taken, []).unmatched
         return
       }
       case "TakeFromExceptions": {
-        const { taken, unmatched } = splitReturn(decision.amount, [{ unallocated: this.exception }])
+        const { taken, unmatched } = divideReturn(decision.amount, [{ unallocated: this.exception }])
         this.exception -= taken[0]!
         this.unmatched -= unmatched
         return

@@ -6,6 +6,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
+import { firstPixOf } from "../../../src/providers/simulator/SimulatedInstitution.ts"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -139,7 +140,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
     orders: new Set(),
     failed: []
   }
-  yield* notify(history, { _tag: "charge.paid", txid: txidFromId(charge.id) }, true)
+  yield* notify(history, { _tag: "charge.paid", ...pixOf(history) }, true)
   return history
 })
 
@@ -233,37 +234,39 @@ const settle = Effect.fnUntraced(function* (history: History) {
     return end(history, open, outcome)
   }
   steps.push("reported as completed")
-  const txid = txidFromId(id)
   const externalId = random.chance(0.5) ? open.id : providerIdOf(open.id)
   const report: AcquirerNotification = random.chance(0.5)
     ? { _tag: "return.completed", orderId: open.id }
-    : { _tag: "charge.refunded", txid, externalId, amount: open.amount }
+    : { _tag: "charge.refunded", ...pixOf(history), externalId, amount: open.amount }
   yield* notify(history, report, true)
   end(history, open, "completed")
 })
 
 let facts = 0
 
+const pixOf = ({ id }: History) => ({ txid: txidFromId(id), endToEndId: firstPixOf(txidFromId(id)) })
+
 /** The provider's clock: an hour a step. */
 const now = ({ steps }: History) => START_MS + steps.length * HOUR_MS
 
 const reportReturn = Effect.fnUntraced(function* (history: History) {
-  const { id, model, random, steps } = history
+  const { model, random, steps } = history
   const amount = someAmount(history)
   const atMs = now(history)
-  const fact = { txid: txidFromId(id), externalId: `return-${(facts += 1)}`, atMs, ...amountIn(amount) }
+  const fact = { ...pixOf(history), externalId: `return-${(facts += 1)}`, atMs, ...amountIn(amount) }
   const isMed = random.chance(0.5)
   const as = isMed && random.chance(0.6) ? "charged_back" : "refunded"
   steps.push(`${isMed ? `returned as ${as}` : "refunded by the provider"} ${amount ?? "all"}`)
-  const isApplied = giveBack(model, amount, { as, isMed }, atMs)
+  const { isApplied, unmatched } = giveBack(model, amount, { as, isMed }, atMs)
   const report = isMed
     ? ({ _tag: "charge.returned", as, ...fact } as const)
     : ({ _tag: "charge.refunded", ...fact } as const)
-  yield* notify(history, report, isApplied)
+  // What the charge does not have of it is an exception.
+  yield* notify(history, report, unmatched > 0 ? "exception" : isApplied)
 })
 
 const reportMed = Effect.fnUntraced(function* (history: History) {
-  const { id, model, random, steps } = history
+  const { model, random, steps } = history
   const decided = random.chance(0.6) ? model.meds.at(-1 - random.below(2)) : undefined
   if (decided === undefined) {
     const amount = someAmount(history)
@@ -275,7 +278,7 @@ const reportMed = Effect.fnUntraced(function* (history: History) {
     // It is heard of at some time after its opening.
     const at = now(history) - random.below(6) * HOUR_MS
     const isApplied = openMed(model, externalId, amount, { at, isLost })
-    const fact = { txid: txidFromId(id), externalId, reason: "x", atMs: at, isLost, ...amountIn(amount) }
+    const fact = { ...pixOf(history), externalId, reason: "x", atMs: at, isLost, ...amountIn(amount) }
     const report = { _tag: "med.opened", ...fact } as const
     return yield* isApplied ? notify(history, report, true) : raised(report)
   }
@@ -396,13 +399,13 @@ layer(
         const { accountId, id } = history
         const txid = txidFromId(id)
         const returned = { as: "refunded", externalId: `earlier-${id}`, amount: 100, atMs: START_MS } as const
-        yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
+        yield* notify(history, { _tag: "charge.returned", ...pixOf(history), ...returned }, true)
         aheadMs = orderedAheadMs
         answers.set(txid, outcomes.accepted)
         yield* RefundOrders.use((orders) => orders.refund(id, {}))
         aheadMs = 0
         const externalId = `med-${id}`
-        yield* notify(history, { _tag: "med.opened", txid, externalId, reason: "x" }, true)
+        yield* notify(history, { _tag: "med.opened", ...pixOf(history), externalId, reason: "x" }, true)
         yield* notify(history, { _tag: "med.lost", disputeId: "", externalId }, true)
         const order = yield* openOrder(history)
         yield* notify(history, { _tag: "return.failed", orderId: order.id, reason: "closed" }, true)

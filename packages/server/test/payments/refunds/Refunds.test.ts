@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"
+import { firstPixOf } from "../../../src/providers/simulator/SimulatedInstitution.ts"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -40,6 +41,8 @@ import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
+
+const pixOf = (id: string) => ({ txid: txidFromId(id), endToEndId: firstPixOf(txidFromId(id)) })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })(
   "Money returned during the release delay",
@@ -150,7 +153,7 @@ const charged = (releaseDelay: number) =>
       amount: 1000 as never,
       customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
     })
-    assert.strictEqual(yield* reports.receive({ _tag: "charge.paid", txid: txidFromId(charge.id) }), "applied")
+    assert.strictEqual(yield* reports.receive({ _tag: "charge.paid", ...pixOf(charge.id) }), "applied")
     return { id: charge.id, accountId: account.id }
   })
 
@@ -226,7 +229,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         assert.deepStrictEqual(new Set(calls.map((call) => call.id)).size, 1)
         assert.strictEqual(yield* statusOf(id), "refunded")
         // The acquirer's own report of it is a copy.
-        const report = { _tag: "charge.refunded", txid: txidFromId(id), externalId: calls[0]!.id } as const
+        const report = { _tag: "charge.refunded", ...pixOf(id), externalId: calls[0]!.id } as const
         assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "ignored")
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       })
@@ -331,11 +334,11 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
       const { receive } = yield* AcquirerNotifications
       const { accountId, id } = yield* charged(60)
-      const txid = txidFromId(id)
+      const pix = pixOf(id)
       yield* refund(id)
-      assert.strictEqual(yield* receive({ _tag: "med.opened", txid, externalId: id, reason: "x" }), "applied")
+      assert.strictEqual(yield* receive({ _tag: "med.opened", ...pix, externalId: id, reason: "x" }), "applied")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
-      assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
+      assert.strictEqual(yield* receive({ _tag: "charge.refunded", ...pix, externalId: calls.at(-1)!.id }), "applied")
       yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
       assert.strictEqual(yield* finishDue, 0)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })

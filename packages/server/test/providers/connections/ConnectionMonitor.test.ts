@@ -7,7 +7,7 @@ import { X509Certificate } from "node:crypto"
 import { textOf } from "../../../src/base/observability/Exposition.ts"
 import { Metrics } from "../../../src/base/observability/Metrics.ts"
 import { ConnectionRegistry } from "../../../src/providers/connections/ConnectionRegistry.ts"
-import { warningDays, watch } from "../../../src/providers/connections/ConnectionMonitor.ts"
+import { makeWatch, warningDays } from "../../../src/providers/connections/ConnectionMonitor.ts"
 import { startDouble } from "../../support/Bank.ts"
 import { storeConnection } from "../../support/Connections.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -31,6 +31,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
       const warnings: Array<string> = []
       const logger = Logger.make(({ message }) => void warnings.push(String(message)))
       const clock = yield* Clock.Clock
+      const watch = yield* makeWatch
       const watchAt = (daysLeft: number) => {
         const nowMs = endsAtMs - daysLeft * DAY_MS
         return watch.pipe(

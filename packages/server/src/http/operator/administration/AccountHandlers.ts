@@ -2,33 +2,29 @@
  * The operator routes of accounts, applications and keys.
  */
 import { decodeCreateAccount, decodeUpdateAccount, type OperatorAccount } from "@pix-payments/api/operator/Accounts"
-import {
-  type Application,
-  decodeCreateApplication,
-  decodeUpdateApplication
-} from "@pix-payments/api/operator/Applications"
-import { type ApiKey, decodeCreateApiKey, decodeUpdateApiKey } from "@pix-payments/api/operator/Keys"
+import { decodeCreateApplication, decodeUpdateApplication } from "@pix-payments/api/operator/Applications"
+import { decodeCreateApiKey, decodeUpdateApiKey } from "@pix-payments/api/operator/Keys"
 import { Forbidden } from "@pix-payments/api/WireErrors"
 import { documentType } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
-import { loosenedLimits, noLimits, withChanges } from "@pix-payments/domain/Limits"
+import { loosenedLimits, withChanges } from "@pix-payments/domain/Limits"
 import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type AccountRow, Accounts, type AccountSettings, type ApplicationRow } from "../../../accounts/Accounts.ts"
-import { type ApiKeyRow, ApiKeys } from "../../../accounts/ApiKeys.ts"
+import { Accounts, type AccountSettings } from "../../../accounts/Accounts.ts"
+import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { RequestRefused } from "../../../base/Errors.ts"
 import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { PausedDeliveries } from "../../../webhooks/deliveries/PausedDeliveries.ts"
-import { toAccount } from "../../public/AccountHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { fourEyes } from "../approvals/FourEyes.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+import { toApiKey, toApplication, toOperatorAccount } from "./AccountResource.ts"
 
 export const accountHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
@@ -112,8 +108,7 @@ const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): 
     resourceId: before.id,
     accountId: before.id,
     concerns: null,
-    request: { ...settings, ...(settings.limits && { limits: withChanges(before.limits, settings.limits) }) },
-    before: Object.fromEntries(Object.keys(settings).map((name) => [name, before[name as keyof OperatorAccount]]))
+    request: { ...settings, ...(settings.limits && { limits: withChanges(before.limits, settings.limits) }) }
   }
 }
 
@@ -179,8 +174,7 @@ export const keyHandlers = Effect.gen(function* () {
           resourceId: application.id,
           accountId: application.account_id,
           concerns: null,
-          request: { name: input.name, scopes, expires_at: input.expires_at ?? null },
-          before: null
+          request: { name: input.name, scopes, expires_at: input.expires_at ?? null }
         }
         return yield* run(
           Effect.succeed(scopes.includes("payout:write") ? asked : undefined),
@@ -211,8 +205,7 @@ export const keyHandlers = Effect.gen(function* () {
             const limits = withChanges(now.limits, changes)
             if (loosenedLimits(now.limits, limits).length === 0) return undefined
             const { account_id: accountId } = yield* accounts.getApplication(now.application_id)
-            const asked = { action: "key.update", resourceId: id, accountId, concerns: null } as const
-            return { ...asked, request: { limits }, before: { limits: now.limits } }
+            return { action: "key.update", resourceId: id, accountId, concerns: null, request: { limits } } as const
           }),
           keys
             .limit(id, changes)
@@ -229,51 +222,6 @@ export const keyHandlers = Effect.gen(function* () {
 })
 
 const invalid = refusedAs("VALIDATION_ERROR")
-
-/** The account resource of `/operator/v1`. */
-export const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
-  ...toAccount(row),
-  payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
-  default_expires_in: row.default_expires_in,
-  release_delay: row.release_delay,
-  statement_account: row.statement_account,
-  payout_duplicate_window: row.payout_duplicate_window,
-  payouts_paused: row.payouts_paused,
-  charges_paused: row.charges_paused,
-  connection_id: row.connection_id,
-  approval_limit: row.approval_limit === null ? null : Number(row.approval_limit),
-  limits: row.limits ?? noLimits,
-  balance: {
-    object: "balance",
-    currency: "BRL",
-    available: Number(row.available),
-    pending: Number(row.pending),
-    total: Number(row.available + row.pending)
-  }
-})
-
-const toApplication = (row: ApplicationRow): Application => ({
-  id: row.id,
-  object: "application",
-  account_id: row.account_id,
-  name: row.name,
-  active: row.active,
-  created_at: row.created_at.toISOString()
-})
-
-export const toApiKey = (row: ApiKeyRow): ApiKey => ({
-  id: row.id,
-  object: "api_key",
-  application_id: row.application_id,
-  name: row.name,
-  prefix: row.prefix,
-  scopes: row.scopes,
-  limits: row.limits ?? noLimits,
-  expires_at: row.expires_at?.toISOString() ?? null,
-  revoked_at: row.revoked_at?.toISOString() ?? null,
-  last_used_at: row.last_used_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString()
-})
 
 type WithoutNulls<A> = { readonly [K in keyof A]: Exclude<A[K], null> }
 

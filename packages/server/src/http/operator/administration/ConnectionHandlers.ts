@@ -89,7 +89,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
         }
         const prepared = yield* connections.prepare({ ...visible, credentials })
         return yield* run(
-          Effect.succeed(requestOf("connection.create", null, { ...visible, ...namesOf(credentials) }, null, prepared)),
+          Effect.succeed(requestOf("connection.create", null, { ...visible, ...namesOf(credentials) }, prepared)),
           store.create(prepared).pipe(audit.recordWith("connectionActions.create")),
           shown(201)
         )
@@ -103,7 +103,6 @@ export const connectionActionHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const before = yield* store.get(id)
         const { credentials, pix_key, settings, ...others } = yield* decodeBody(body, decodeUpdateConnection)
         const visible = {
           ...others,
@@ -118,7 +117,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
           Effect.succeed(
             areBrakes(changes)
               ? undefined
-              : requestOf("connection.update", id, { ...visible, ...namesOf(credentials) }, before, changes)
+              : requestOf("connection.update", id, { ...visible, ...namesOf(credentials) }, changes)
           ),
           store.update(id, changes).pipe(audit.recordWith("connectionActions.update")),
           shown(200)
@@ -142,9 +141,9 @@ export const connectionActionHandlers = Effect.gen(function* () {
     registerWebhook: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const before = yield* store.get(id)
+        const { kind } = yield* store.get(id)
         const { mtls, url } = yield* decodeBody(body, decodeRegisterWebhook)
-        if (before.kind === "simulator") return yield* new InvalidStateError({ status: "simulator" })
+        if (kind === "simulator") return yield* new InvalidStateError({ status: "simulator" })
         const request = { url, mtls: mtls !== false }
         return yield* run(
           Effect.succeed({
@@ -152,13 +151,12 @@ export const connectionActionHandlers = Effect.gen(function* () {
             resourceId: id,
             accountId: null,
             concerns: null,
-            request,
-            before: { mtls: before.settings.webhook_mtls ?? null }
+            request
           } as const),
-          Effect.map(connections.registerWebhook(id, url, mtls === false), (steps) => ({ id, steps })).pipe(
-            audit.recordAfter("connectionActions.registerWebhook", { after: request })
-          ),
-          ({ steps }) => answer(200, toCheck(id, steps))
+          connections
+            .prepareWebhook(id, url, mtls === false)
+            .pipe(audit.recordWith("connectionActions.registerWebhook", { after: request })),
+          ({ register }) => Effect.map(register, (steps) => answer(200, toCheck(id, steps)))
         )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))
   }
@@ -170,7 +168,6 @@ const requestOf = (
   action: "connection.create" | "connection.update",
   resourceId: string | null,
   request: Fields,
-  before: ConnectionRow | null,
   prepared: PreparedConnection | PreparedChanges
 ): ApprovalRequest => ({
   action,
@@ -178,13 +175,6 @@ const requestOf = (
   accountId: null,
   concerns: null,
   request,
-  before:
-    before === null
-      ? null
-      : {
-          ...Object.fromEntries(Object.entries(before).filter(([name]) => name in request && name !== "credentials")),
-          version: before.version
-        },
   seal: () => JSON.stringify(prepared)
 })
 

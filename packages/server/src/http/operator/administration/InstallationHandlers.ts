@@ -59,8 +59,7 @@ const confirmation: ApprovalRequest = {
   resourceId: null,
   accountId: null,
   concerns: null,
-  request: {},
-  before: { system_identifier_changed: true }
+  request: {}
 }
 
 /** For the audit log. */
@@ -75,8 +74,5 @@ const updateOf = (before: InstallationSettings, changes: InstallationChanges): A
         resourceId: null,
         accountId: null,
         concerns: null,
-        request: { ...changes },
-        before: Object.fromEntries(
-          Object.keys(changes).map((name) => [name, before[name as keyof InstallationChanges]])
-        )
+        request: { ...changes }
       }

@@ -9,23 +9,16 @@ import {
   type Operator,
   type OperatorToken
 } from "@pix-payments/api/operator/Operators"
-import { Forbidden, InvalidState } from "@pix-payments/api/WireErrors"
+import { Forbidden } from "@pix-payments/api/WireErrors"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { isDeepStrictEqual } from "node:util"
-import { type ApprovalRequest, ApprovalStore, changedFields } from "../../../operators/approvals/ApprovalStore.ts"
+import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { RequestRefused } from "../../../base/Errors.ts"
 import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
-import {
-  type OperatorChanges,
-  type OperatorCheck,
-  type OperatorRow,
-  Operators,
-  rightsOf
-} from "../../../operators/Operators.ts"
+import { type OperatorChanges, type OperatorCheck, type OperatorRow, Operators } from "../../../operators/Operators.ts"
 import { type OperatorTokenRow, OperatorTokens } from "../../../operators/OperatorTokens.ts"
-import { orUnavailable } from "../../../database/Unavailable.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -50,8 +43,7 @@ export const operatorHandlers = Effect.gen(function* () {
             resourceId: null,
             accountId: null,
             concerns: null,
-            request,
-            before: null
+            request
           } as const),
           operators.create(request).pipe(audit.recordWith("operators.create", { after: input })),
           (row) => answer(201, toOperator(row))
@@ -89,7 +81,6 @@ export const operatorHandlers = Effect.gen(function* () {
 export const operatorTokenHandlers = Effect.gen(function* () {
   const operators = yield* Operators
   const tokens = yield* OperatorTokens
-  const approvals = yield* ApprovalStore
   const audit = yield* AuditLog
   const { run } = yield* fourEyes
 
@@ -99,7 +90,9 @@ export const operatorTokenHandlers = Effect.gen(function* () {
         const id = yield* ownOrAny(caller, params)
         // The token would have more than this session (OPR-135).
         if (caller.isNarrowed === true) return yield* new Forbidden({})
-        const owner = yield* operators.get(id)
+        // The token would name one of the two behind it, and the other could approve with it what it asks itself (OPR-203).
+        if ((caller.madeBy ?? null) !== null && id !== caller.id) return yield* new Forbidden({})
+        yield* operators.get(id)
         const input = yield* decodeBody(body, decodeCreateOperatorToken)
         const expiresAtMs = typeof input.expires_at === "string" ? parseInstant(input.expires_at) : undefined
         if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
@@ -110,14 +103,10 @@ export const operatorTokenHandlers = Effect.gen(function* () {
           resourceId: id,
           accountId: null,
           concerns: id,
-          request: { name: input.name, expires_at: input.expires_at ?? null },
-          before: rightsOf(owner)
+          request: { name: input.name, expires_at: input.expires_at ?? null }
         }
         return yield* run(
-          Effect.as(
-            id === caller.id ? Effect.void : stillApproved(caller, asked),
-            id === caller.id ? undefined : asked
-          ),
+          Effect.succeed(id === caller.id ? undefined : asked),
           tokens
             .create({ operatorId: id, by: caller, name: input.name, expiresAtMs })
             .pipe(audit.recordWith("operatorTokens.create", { after: { operator_id: id, ...input } })),
@@ -140,15 +129,6 @@ export const operatorTokenHandlers = Effect.gen(function* () {
         return answer(200, toToken(row))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
-
-  /** Fails where what was approved for the token was another owner's rights. */
-  const stillApproved = Effect.fnUntraced(function* ({ id, madeBy = null }: CallingOperator, asked: ApprovalRequest) {
-    const approved = id === null ? undefined : yield* approvals.findApproved({ id, madeBy }, asked)
-    if (approved === undefined) return
-    const { before } = yield* approvals.get(approved)
-    const changed = changedFields(before, asked.before ?? {})
-    if (changed.length > 0) return yield* new InvalidState({ message: `It was changed since: ${changed.join(", ")}.` })
-  }, orUnavailable)
   return handlers
 })
 
@@ -166,8 +146,7 @@ const updateOf = (before: Operator, changes: OperatorChanges): ApprovalRequest |
     resourceId: before.id,
     accountId: null,
     concerns: before.id,
-    request: { ...changes },
-    before: Object.fromEntries(Object.keys(changes).map((name) => [name, before[name as keyof OperatorChanges]]))
+    request: { ...changes }
   }
 }
 

@@ -13,10 +13,11 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import { legible } from "@pix-payments/domain/Text"
 import { isDeepStrictEqual } from "node:util"
 import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import { accountOf } from "./ApprovalFacts.ts"
 
 export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
   const { action, payout, resource_id: resourceId } = row
-  const accountId = accountOf(row)
+  const accountId = accountOf({ action, accountId: row.account_id, request: row.request })
   const name = (id: string) => (row.names[id] === undefined ? null : legible(row.names[id]))
   const { name: unverified = null, ...destination } = (payout?.recipient ?? {}) as Partial<Recipient>
   const amount = payout?.amount ?? amountOf(row)
@@ -44,10 +45,6 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
     changes: changesOf(row)
   }
 }
-
-/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
-const accountOf = ({ account_id: accountId, action, request }: ApprovalRow): string | null =>
-  action === "exception.accept" ? String(request["account_id"]) : accountId
 
 type Recipient = Fields & { readonly name: unknown }
 
@@ -135,8 +132,12 @@ const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
 const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
   if (action === "adjustment.create") return { reason: request["reason"] }
   if (action === "payout.release") return { description: payout?.description ?? null }
+  // A return has its order's id at the provider.
+  if (action === "exception.settle") return { ...request, order_id: before?.["order_id"] ?? null }
+  if (action !== "operator_token.create") return request
   // What the token may do is what its owner may.
-  return action === "operator_token.create" ? { ...request, ...before } : request
+  const { account_ids, active, role } = before ?? {}
+  return { ...request, role, account_ids, active }
 }
 
 /** Ids with their names. */

@@ -2,7 +2,7 @@
  * Does what a request asked for, in the transaction that approves it.
  *
  * Guarantees:
- * - What the request was about is locked, and has the values that the requester saw. Otherwise the request is `Outdated`.
+ * - What the request is about is locked, and is as it was when it was asked (`ApprovalFacts`). Otherwise the request is `Outdated`.
  * - Nothing here calls a provider or a name server: what needs that was done before the request was stored.
  *
  * Rules: OPR-113, OPR-114.
@@ -14,13 +14,12 @@ import type { LimitChanges } from "@pix-payments/domain/Limits"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { Adjustments } from "../../../accounts/Adjustments.ts"
 import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
-import { type ApprovalRow, changedFields, type Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import { type ApprovalRow, changedFields } from "../../../operators/approvals/ApprovalStore.ts"
 import type { PreparedChanges, PreparedConnection } from "../../../providers/connections/Connections.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import {
@@ -45,8 +44,8 @@ import type { Unavailable } from "../../../database/Unavailable.ts"
 import { payerOf } from "../operations/PayerHandlers.ts"
 import { confirmed } from "../administration/InstallationHandlers.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { approvalFacts } from "./ApprovalFacts.ts"
 import { operationOf, settlementFrom } from "../payments/SettlementHandlers.ts"
-import { toApiKey, toOperatorAccount } from "../administration/AccountHandlers.ts"
 
 const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
 
@@ -72,7 +71,6 @@ type Failure =
 export class Outdated extends Data.TaggedError("Outdated")<{ readonly reason: string }> {}
 
 export const approvedActions = Effect.gen(function* () {
-  const sql = yield* SqlClient
   const payouts = yield* Payouts
   const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
@@ -86,33 +84,28 @@ export const approvedActions = Effect.gen(function* () {
   const payers = yield* Payers
   const secrets = yield* Secrets
   const audit = yield* AuditLog
+  const factsOf = yield* approvalFacts
 
-  /** Locks the row of the request until the transaction ends. */
-  const lock = (table: "accounts" | "api_keys" | "operators" | "acquirer_connections", id: string) =>
-    sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
-
-  /** Fails where a value that the request replaces is not what the requester saw. */
-  const unchanged = ({ before }: ApprovalRow, now: Fields): Effect.Effect<void, Outdated> => {
-    const changed = changedFields(before, now)
-    return changed.length === 0
-      ? Effect.void
-      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.join(", ")}.` }))
-  }
-
-  const releasePayout = Effect.fnUntraced(function* (id: string) {
-    const { status } = yield* payouts.find(id)
-    if (status !== "pending") return yield* new Outdated({ reason: `The payout is ${status}.` })
-    return yield* payouts
-      .release(id)
-      .pipe(audit.recordWith("payoutActions.approve", { before: { status }, after: { decision: "approved" } }))
+  /** Fails where something is not as the requester saw it. */
+  const unchanged = Effect.fnUntraced(function* (row: ApprovalRow) {
+    const asked = { action: row.action, resourceId: row.resource_id, accountId: row.account_id, request: row.request }
+    const changed = changedFields(row.before, yield* factsOf(asked))
+    if (changed.length > 0) return yield* new Outdated({ reason: `It was changed since: ${changed.join(", ")}.` })
   })
+
+  const releasePayout = (id: string) =>
+    payouts
+      .release(id)
+      .pipe(
+        audit.recordWith("payoutActions.approve", { before: { status: "pending" }, after: { decision: "approved" } })
+      )
 
   const createPayout = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
     const secret = row.sealed === null ? {} : { webhook_secret: opened(row.sealed, row.id) }
     const { idempotency_key: key, ...request } = row.request
     const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
     const { payout } = yield* newPayouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
-    // The fee that was shown is the one that is taken.
+    // The fee that was shown is the one that is taken. It is decided with the payout, under the lock.
     if (payout.fee !== row.payout?.fee) return yield* new Outdated({ reason: "It was changed since: payout_fee." })
     yield* audit.record("payoutActions.create", payout.id, { after: row.request })
     return payout
@@ -120,30 +113,12 @@ export const approvedActions = Effect.gen(function* () {
 
   const opened = (sealed: string, id: string) => Redacted.value(secrets.open(sealed, { kind: "approval", id }))
 
-  const updateAccount = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* lock("accounts", id)
-    yield* unchanged(row, { ...toOperatorAccount(yield* accounts.get(id)) })
-    return yield* accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
-  })
-
-  const updateKey = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* lock("api_keys", id)
-    yield* unchanged(row, { ...toApiKey(yield* keys.get(id)) })
+  const updateKey = (row: ApprovalRow, id: string) => {
     const { limits } = row.request as { readonly limits: LimitChanges }
-    return yield* keys.limit(id, limits).pipe(audit.recordWith("keys.update", changeOf(row)))
-  })
-
-  const updateOperator = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* lock("operators", id)
-    yield* unchanged(row, { ...(yield* operators.get(id)) })
-    return yield* operators
-      .update(id, row.request as OperatorChanges)
-      .pipe(audit.recordWith("operators.update", changeOf(row)))
-  })
+    return keys.limit(id, limits).pipe(audit.recordWith("keys.update", changeOf(row)))
+  }
 
   const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    const found = yield* exceptions.find(id)
-    yield* unchanged(row, { ...found, charge_id: found.chargeId, account_id: found.accountId })
     const { account_id, amount, charge_id, reason } = row.request
     const textOf = (value: unknown) => (typeof value === "string" ? value : null)
     const decision = {
@@ -152,8 +127,7 @@ export const approvedActions = Effect.gen(function* () {
       chargeId: textOf(charge_id),
       // A charge says its account.
       accountId: textOf(charge_id) === null ? textOf(account_id) : null,
-      reason: textOf(reason),
-      unallocated: found.unallocated
+      reason: textOf(reason)
     } as const
     const { name } = yield* CurrentOperator
     return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
@@ -165,37 +139,6 @@ export const approvedActions = Effect.gen(function* () {
     return yield* settlements
       .settle(kind, id, settlement, audit.record(operationOf(kind), id, changeOf(row)))
       .pipe(Effect.catchTag("InvalidStateError", ({ status }) => new Outdated({ reason: `The ${kind} is ${status}.` })))
-  })
-
-  /** A token is created when its requester repeats the request (OPR-115), for an owner as it was. */
-  const checkOwner = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* lock("operators", id)
-    yield* unchanged(row, { ...(yield* operators.get(id)) })
-    return { id: null }
-  })
-
-  const updateConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    yield* lock("acquirer_connections", id)
-    yield* unchanged(row, { ...(yield* connections.get(id)) })
-    return yield* connections
-      .update(id, JSON.parse(row.sealed ?? "{}") as PreparedChanges)
-      .pipe(audit.recordWith("connectionActions.update"))
-  })
-
-  /** A webhook is registered when its requester repeats the request, because a provider is called. */
-  const checkConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    const { settings } = yield* connections.get(id)
-    yield* unchanged(row, { mtls: settings.webhook_mtls ?? null })
-    return { id: null }
-  })
-
-  const updateInstallation = Effect.fnUntraced(function* (row: ApprovalRow) {
-    yield* sql`SELECT 1 FROM installation_settings FOR NO KEY UPDATE`
-    yield* unchanged(row, { ...(yield* installation.get) })
-    yield* installation.update(row.request as InstallationChanges, () =>
-      audit.record("installation.update", null, changeOf(row))
-    )
-    return { id: null }
   })
 
   const adjust = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
@@ -213,7 +156,7 @@ export const approvedActions = Effect.gen(function* () {
       case "payout.create":
         return createPayout(row, id)
       case "account.update":
-        return updateAccount(row, id)
+        return accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
       case "key.update":
         return updateKey(row, id)
       case "operator.create":
@@ -221,13 +164,18 @@ export const approvedActions = Effect.gen(function* () {
           .create(row.request as unknown as Parameters<Operators["Service"]["create"]>[0])
           .pipe(audit.recordWith("operators.create", { after: row.request }))
       case "operator.update":
-        return updateOperator(row, id)
+        return operators
+          .update(id, row.request as OperatorChanges)
+          .pipe(audit.recordWith("operators.update", changeOf(row)))
       case "connection.create":
         return connections
           .create(JSON.parse(row.sealed ?? "{}") as PreparedConnection)
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
-        return updateInstallation(row)
+        return Effect.as(
+          installation.update(row.request as InstallationChanges, () => audit.record(row.action, null, changeOf(row))),
+          { id: null }
+        )
       case "installation.confirm_outward":
         return Effect.as(installation.confirmOutward(audit.record(row.action, null, confirmed)), { id: null })
       case "exception.accept":
@@ -246,13 +194,14 @@ export const approvedActions = Effect.gen(function* () {
       case "adjustment.create":
         return adjust(row, id)
       case "connection.update":
-        return updateConnection(row, id)
+        return connections
+          .update(id, JSON.parse(row.sealed ?? "{}") as PreparedChanges)
+          .pipe(audit.recordWith("connectionActions.update"))
+      // Done when the requester repeats the request (OPR-115).
       case "connection.register_webhook":
-        return checkConnection(row, id)
       case "key.create":
-        return Effect.succeed({ id: null })
       case "operator_token.create":
-        return checkOwner(row, id)
+        return Effect.succeed({ id: null })
       default:
         return Effect.die(new Error(`${row.action} is not done with its approval`))
     }
@@ -260,7 +209,7 @@ export const approvedActions = Effect.gen(function* () {
 
   /** The id of what the action changed or created. */
   return (row: ApprovalRow) =>
-    act(row).pipe(
+    Effect.andThen(unchanged(row), act(row)).pipe(
       Effect.map(({ id }) => id),
       Effect.catchTags({
         NotFoundError: () => new Outdated({ reason: "What it is about does not exist any more." }),

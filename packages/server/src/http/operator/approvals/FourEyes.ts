@@ -4,6 +4,7 @@
  * Guarantees:
  * - An action that needs four eyes runs by an approval, or not at all: its own statement checks it again (`Authority`). Where
  *   that check disagrees, because four eyes or a limit changed at the same moment, it is planned again.
+ * - A request has the facts that it is about (`ApprovalFacts`). What its requester repeats is done while they are the same.
  * - The installation's token is outside of four eyes.
  * - A request and its entry in the audit log are one commit.
  *
@@ -11,32 +12,39 @@
  */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import { CurrentOperator } from "@pix-payments/api/Security"
-import { approvalActions } from "@pix-payments/domain/Approval"
+import { isRepeated } from "@pix-payments/domain/Approval"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { type ApprovalRequest, ApprovalStore, type Requester } from "../../../operators/approvals/ApprovalStore.ts"
+import {
+  type ApprovalRequest,
+  ApprovalStore,
+  changedFields,
+  type Fields,
+  type Requester
+} from "../../../operators/approvals/ApprovalStore.ts"
 import { ApprovalRequired, Authority } from "../../../operators/approvals/Authority.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { runToCompletion } from "../../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../../database/Unavailable.ts"
 import { type Answer, answer } from "../../pipeline/Answer.ts"
+import { approvalFacts } from "./ApprovalFacts.ts"
 import { toApproval } from "./ApprovalResource.ts"
 
 export const fourEyes = Effect.gen(function* () {
   const sql = yield* SqlClient
   const store = yield* ApprovalStore
   const audit = yield* AuditLog
+  const factsOf = yield* approvalFacts
 
-  const request = (by: Requester, asked: ApprovalRequest) =>
+  const request = (by: Requester, asked: ApprovalRequest, before: Fields) =>
     Effect.gen(function* () {
-      const { approval, isNew } = yield* store.request(by, asked)
+      const { approval, isNew } = yield* store.request(by, asked, before)
       if (isNew) {
         const { action, resourceId: resource_id } = asked
-        const change = {
-          ...(asked.before !== null && { before: asked.before }),
+        yield* audit.record("approvals.request", approval.id, {
+          ...(approval.before !== null && { before }),
           after: { ...asked.request, action, resource_id }
-        }
-        yield* audit.record("approvals.request", approval.id, change)
+        })
       }
       return approval
     }).pipe(sql.withTransaction, runToCompletion(sql))
@@ -49,33 +57,25 @@ export const fourEyes = Effect.gen(function* () {
       () => Effect.undefined
     ) as Effect.Effect<{ readonly value: A } | undefined, Exclude<E, ApprovalRequired>, R>
 
-  /** Runs the action by an approved request of the operator, which it uses up. */
+  /** Runs the action by an approved request of the operator, which it uses up, while everything is as it was approved. */
   const attemptApproved = <A extends { readonly id: string | null }, E, R>(
     approvalId: string,
+    asked: ApprovalRequest,
+    before: Fields,
     act: Effect.Effect<A, E, R>
   ) =>
     Effect.gen(function* () {
       if (!(yield* store.lockApproved(approvalId))) return undefined
+      if (changedFields(before, yield* factsOf(asked)).length > 0) return undefined
       const done = yield* attempt(Effect.provideService(act, Authority, { approvalId, isExempt: false }))
       if (done !== undefined) yield* store.use(approvalId, done.value.id)
       return done
     }).pipe(sql.withTransaction, runToCompletion(sql))
 
-  /** The same of an action that calls a provider, outside of a transaction. Its first statement checks the approval. */
-  const attemptCall = <A extends { readonly id: string | null }, E, R>(
-    approvalId: string,
-    act: Effect.Effect<A, E, R>
-  ) =>
-    Effect.gen(function* () {
-      const done = yield* attempt(Effect.provideService(act, Authority, { approvalId, isExempt: false }))
-      if (done !== undefined) yield* store.use(approvalId, done.value.id).pipe(runToCompletion(sql))
-      return done
-    })
-
   /**
    * The answer of the action, or 202 with the request. `plan` says what has to be approved; `undefined` where nothing. `act`
-   * runs in a transaction where it uses an approval, unless it calls a provider. With `isRequired` the plan is asked for
-   * also where four eyes is off.
+   * runs in a transaction where it uses an approval, and `show` after its commit: what calls a provider is there. With
+   * `isRequired` the plan is asked for also where four eyes is off.
    */
   const run = <A extends { readonly id: string | null }, B, E, R, E2, R2>(
     plan: Effect.Effect<ApprovalRequest | undefined, E, R>,
@@ -102,14 +102,18 @@ export const fourEyes = Effect.gen(function* () {
           if (done !== undefined) return yield* shown(done.value)
           continue
         }
-        const { doneWith } = approvalActions[asked.action]
-        if (doneWith !== "approval") {
-          const approvalId = yield* orUnavailable(store.findApproved(by, asked))
-          const tried = doneWith === "call" ? attemptCall : attemptApproved
-          const done = approvalId === undefined ? undefined : yield* tried(approvalId, act)
-          if (done !== undefined) return yield* shown(done.value)
+        // The plan has found what it is about.
+        const before = yield* Effect.catchTag(factsOf(asked), "NotFoundError", Effect.die)
+        if (isRepeated(asked.action)) {
+          const approvalId = yield* orUnavailable(store.findApproved(by, asked, before))
+          if (approvalId !== undefined) {
+            const done = yield* attemptApproved(approvalId, asked, before, act)
+            if (done !== undefined) return yield* shown(done.value)
+            // It was used or changed meanwhile.
+            continue
+          }
         }
-        return answer(202, toApproval(yield* request(by, asked)))
+        return answer(202, toApproval(yield* request(by, asked, before)))
       }
       return yield* Effect.die(new Error("an action needs an approval that its plan does not ask for"))
       // An action that was received is done or refused, also where its caller leaves meanwhile.

@@ -49,8 +49,7 @@ export const adjustmentHandlers = Effect.gen(function* () {
           resourceId: accountId,
           accountId,
           concerns: null,
-          request,
-          before: null
+          request
         })
         return yield* keys.once(
           { operation: OPERATION, resourceId: accountId, key: idempotencyKey, body },

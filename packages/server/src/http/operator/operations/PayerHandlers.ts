@@ -45,8 +45,7 @@ export const payerHandlers = Effect.gen(function* () {
           resourceId: null,
           accountId: null,
           concerns: null,
-          request: { ...input },
-          before: null
+          request: { ...input }
         }
         return yield* run(
           Effect.succeed(asked),

@@ -16,7 +16,8 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Charges } from "../../../payments/charges/Charges.ts"
 import { toDispute } from "../../../payments/disputes/DisputeResource.ts"
-import { DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
+import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
+import type { StoredDispute } from "../../../payments/disputes/DisputeTable.ts"
 import { LedgerReports } from "../../../ledger/LedgerReports.ts"
 import { listRequests } from "../../../operations/RequestLogList.ts"
 import {
@@ -80,7 +81,7 @@ export const timelineHandlers = Effect.gen(function* () {
         const changes = yield* store.changesOf(id, page.limit)
         const orders = yield* store.ordersOfCharge(id, page.limit)
         const { rows: returned } = yield* refunds.list({ chargeId: id }, { ...page, limit: page.limit + 1 })
-        const contested = yield* disputes.list({ chargeId: id }, page)
+        const { rows: contested } = yield* disputes.list({ chargeId: id }, { ...page, limit: page.limit + 1 })
         const subjects = [
           txidFromId(id),
           ...(endToEndId === null ? [] : [endToEndId]),

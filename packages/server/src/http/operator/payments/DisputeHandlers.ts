@@ -1,41 +1,59 @@
 /**
  * The operator routes of disputes.
  */
-import { decodeDefenseBody, decodeTextBody, type OperatorDispute } from "@pix-payments/api/operator/Disputes"
+import {
+  decodeDefenseBody,
+  decodeTextBody,
+  type disputeFilters,
+  OperatorDispute
+} from "@pix-payments/api/operator/Disputes"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { Defenses } from "../../../payments/disputes/Defenses.ts"
-import { toDispute } from "../../../payments/disputes/DisputeResource.ts"
+import { toDispute as disputeOf } from "../../../payments/disputes/DisputeResource.ts"
+import type { DisputeFilters } from "../../../payments/disputes/DisputeList.ts"
 import { Disputes } from "../../../payments/disputes/Disputes.ts"
-import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
+import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
+import type { StoredDispute } from "../../../payments/disputes/DisputeTable.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, rejected, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { ofAccount } from "../../../database/statements/Paging.ts"
-import { createdBetween, instantFrom, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
-import type { OperatorHandlers } from "../OperatorHandlers.ts"
+import { ofAccount, type Page } from "../../../database/statements/Paging.ts"
+import { createdBetween, instantFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
+import { csvAnswer, reaisOf } from "../Csv.ts"
+import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const disputeHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes
   const store = yield* DisputeStore
 
+  /** Reads pages of the disputes that the filters of a query leave, with their messages. */
+  const read = (query: DisputeFiltersQuery, isByDeadline: boolean) => (page: Page) =>
+    Effect.gen(function* () {
+      const found = yield* ofAccount(query.account_id)(store.list(filtersOf(query, isByDeadline), page))
+      return { ...found, rows: yield* allWithMessages(store, found.rows) }
+    })
+
   const handlers: OperatorHandlers<"disputes"> = {
     list: ({ query }) =>
-      Effect.gen(function* () {
-        const page = pageFrom(query)
-        const filters = {
-          chargeId: query.charge_id,
-          status: query.status,
-          ...createdBetween(query),
-          deadlineBeforeMs: instantFrom(query.deadline_before),
-          byDeadline: query.order === "deadline"
-        }
-        const rows = yield* ofAccount(query.account_id)(store.list(filters, page))
-        const ids = rows.map(({ id }) => id)
-        const [messages, defenses] = yield* Effect.all([store.messagesOf(ids), store.defensesOpenOf(ids)])
-        return listAnswer(rows, (row) => toOperatorDispute(row, messages.get(row.id), defenses.has(row.id)), page)
-      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+      read(
+        query,
+        query.order === "deadline"
+      )(pageFrom(query)).pipe(
+        Effect.map((page) => walkedAnswer(page, (dispute) => dispute)),
+        Effect.catchTags({ UnknownCursor: unknownCursor })
+      ),
+    summary: ({ query }) => store.sum(filtersOf(query, false)).pipe(ofAccount(query.account_id), Effect.map(sumAnswer)),
+    export: ({ caller, query }) =>
+      csvAnswer({
+        caller,
+        columns: disputeColumns,
+        schema: OperatorDispute,
+        read: (page) => ofAccount(query.account_id)(store.list(filtersOf(query, false), page)),
+        toItem: toDispute
+      }),
     retrieve: ({ params }) =>
       disputes.find(params.id).pipe(
         Effect.flatMap((dispute) => withMessages(store, dispute)),
@@ -45,6 +63,71 @@ export const disputeHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+type DisputeFiltersQuery = Schema.Struct<typeof disputeFilters>["Type"]
+
+const filtersOf = (query: DisputeFiltersQuery, byDeadline: boolean): DisputeFilters => ({
+  chargeId: query.charge_id,
+  samePayerAs: query.same_payer_as,
+  status: query.status,
+  ...createdBetween(query),
+  amountMin: query.amount_min,
+  amountMax: query.amount_max,
+  deadlineBeforeMs: instantFrom(query.deadline_before),
+  byDeadline
+})
+
+const disputeColumns: Readonly<Record<string, (dispute: ReturnType<typeof toDispute>) => string | null>> = {
+  id: ({ id }) => id,
+  opened_at: (dispute) => dispute.opened_at,
+  account_id: (dispute) => dispute.account_id,
+  charge_id: (dispute) => dispute.charge_id,
+  exception_id: (dispute) => dispute.exception_id,
+  status: ({ status }) => status,
+  amount: ({ amount }) => reaisOf(amount),
+  reason: ({ reason }) => reason,
+  reference: ({ reference }) => reference,
+  defense_deadline_at: (dispute) => dispute.defense_deadline_at,
+  resolved_at: (dispute) => dispute.resolved_at
+}
+
+export const disputeFileHandlers = Effect.gen(function* () {
+  const store = yield* DisputeStore
+
+  const handlers: OperatorHandlers<"disputeFiles"> = {
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        const file = yield* store.readFile(yield* knownId(params))
+        if (file === undefined) return yield* notFound()
+        const isShown = shownTypes.has(file.content_type)
+        return {
+          status: 200,
+          file: {
+            contentType: isShown ? file.content_type : "application/octet-stream",
+            bytes: Buffer.from(file.content)
+          },
+          headers: {
+            "content-security-policy": "default-src 'none'",
+            "content-disposition": `${isShown ? "inline" : "attachment"}; filename*=UTF-8''${asToken(file.name)}`
+          }
+        }
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+/** What a browser shows without running anything of it. Its sender named the type: no text becomes a page of this origin. */
+const shownTypes: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+  "application/pdf"
+])
+
+/** A name in the form of RFC 8187. */
+const asToken = (name: string): string =>
+  encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`)
 
 export const disputeActionHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes
@@ -86,18 +169,38 @@ export const disputeActionHandlers = Effect.gen(function* () {
 
 /** The dispute resource of `/operator/v1`, with its current messages. */
 export const withMessages = (store: DisputeStore["Service"], dispute: StoredDispute) =>
-  Effect.map(Effect.all([store.messagesOf([dispute.id]), store.defensesOpenOf([dispute.id])]), ([messages, defenses]) =>
-    toOperatorDispute(dispute, messages.get(dispute.id), defenses.has(dispute.id))
-  )
+  Effect.map(allWithMessages(store, [dispute]), ([shown]) => shown!)
 
-const toOperatorDispute = (
-  dispute: StoredDispute,
-  messages: ReadonlyArray<DisputeMessage> | undefined,
-  isDefenseOpen: boolean
-): OperatorDispute => ({
-  ...toDispute(dispute),
+const allWithMessages = Effect.fnUntraced(function* (
+  store: DisputeStore["Service"],
+  disputes: ReadonlyArray<StoredDispute>
+) {
+  const ids = disputes.map(({ id }) => id)
+  const [messages, defenses] = yield* Effect.all([store.messagesOf(ids), store.defensesOpenOf(ids)])
+  const sent = [...messages.values()].flat().filter(({ author }) => author === "operator")
+  const files = yield* store.filesOf(sent.map(({ id }) => id))
+  return disputes.map((dispute): OperatorDispute => {
+    const written = messages.get(dispute.id) ?? []
+    return {
+      ...toDispute(dispute),
+      messages: written.map(({ atMs, author, id, text }) => ({
+        author,
+        text,
+        at: formatInstant(atMs),
+        files: (files.get(id) ?? []).map((file) => ({
+          id: file.id,
+          name: file.name,
+          content_type: file.contentType,
+          size: file.size
+        }))
+      })),
+      defense_in_progress: defenses.has(dispute.id)
+    }
+  })
+})
+
+const toDispute = (dispute: StoredDispute) => ({
+  ...disputeOf(dispute),
   exception_id: dispute.exceptionId,
-  account_id: dispute.accountId,
-  messages: (messages ?? []).map(({ atMs, author, text }) => ({ author, text, at: formatInstant(atMs) })),
-  defense_in_progress: isDefenseOpen
+  account_id: dispute.accountId
 })

@@ -138,7 +138,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 
   /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, kind, status, unallocated } = exception
+    const { action, id, kind, status } = exception
     // What cannot be accepted is refused by the action itself.
     if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
     if (kind !== "unreadable" && !isAcceptable(exception)) return undefined
@@ -157,8 +157,7 @@ export const exceptionActionHandlers = Effect.gen(function* () {
             ...to,
             ...(decision.amount !== null && { amount: decision.amount }),
             reason: decision.reason
-          },
-          before: { status, unallocated, charge_id: exception.chargeId, account_id: exception.accountId }
+          }
         } as const)
   })
   return handlers

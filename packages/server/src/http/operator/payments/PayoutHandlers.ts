@@ -216,7 +216,6 @@ export const payoutActionHandlers = Effect.gen(function* () {
       accountId,
       concerns: null,
       request: { ...withoutSecrets(input), ...(key !== undefined && { idempotency_key: key }) },
-      before: null,
       payout: { ...factsOf(preview), id: null },
       ...(secret && { seal: (id: string) => secrets.seal(secret, { kind: "approval", id }) }),
       // Without an idempotency key each request is one of its own.
@@ -232,7 +231,6 @@ const releaseOf = (payout: StoredPayout): ApprovalRequest => ({
   accountId: payout.accountId,
   concerns: null,
   request: {},
-  before: { status: payout.status },
   payout: factsOf(payout)
 })
 

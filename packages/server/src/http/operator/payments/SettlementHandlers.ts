@@ -69,13 +69,12 @@ export const makeSettle = Effect.gen(function* () {
           Effect.map(Effect.catchTag(show(id), "NotFoundError", Effect.die), (found) => answer(200, found))
         const audited = audit.record(operationOf(kind), id, { after: { ...settlement } })
         const facts = Effect.all([settlements.find(kind, id), payoutOf(id)])
-        const plan = Effect.map(facts, ([{ accountId, amount, status }, payout]) => ({
+        const plan = Effect.map(facts, ([{ accountId }, payout]) => ({
           action: `${kind}.settle` satisfies ApprovalAction as ApprovalAction,
           resourceId: id,
           accountId,
           concerns: null,
           request: requestOf(kind, settlement),
-          before: { status, amount },
           payout
         }))
         return yield* keys.once(

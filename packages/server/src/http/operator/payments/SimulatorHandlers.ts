@@ -23,12 +23,14 @@ import { type AcquirerNotification, isEffect } from "../../../providers/Acquirer
 import { Charges } from "../../../payments/charges/Charges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { Disputes } from "../../../payments/disputes/Disputes.ts"
-import { DisputeStore, type StoredDispute } from "../../../payments/disputes/DisputeStore.ts"
+import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
+import type { StoredDispute } from "../../../payments/disputes/DisputeTable.ts"
 import { InvalidStateError, type NotFoundError } from "../../../base/Errors.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { RefundStore, type ShownRefund, toRefund } from "../../../payments/refunds/RefundStore.ts"
+import { firstPixOf, newEndToEndId } from "../../../providers/simulator/SimulatedInstitution.ts"
 import { SimulatorNotifications } from "../../../reports/SimulatorNotifications.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -43,11 +45,13 @@ export const simulatorChargeHandlers = Effect.gen(function* () {
   const send = yield* makeChargeSimulation
 
   const handlers: OperatorHandlers<"simulatorCharges"> = {
-    pay: send("simulatorCharges.pay", decodeSimulatePay, ({ id }, body) => ({
+    pay: send("simulatorCharges.pay", decodeSimulatePay, (charge, body) => ({
       _tag: "charge.paid",
-      txid: txidFromId(id),
-      ...idOf(body),
-      ...(typeof body.end_to_end_id === "string" ? { endToEndId: body.end_to_end_id } : {})
+      ...pixOf(charge),
+      // What has paid it already is another payment.
+      ...(charge.endToEndId !== null && { endToEndId: newEndToEndId(charge.createdAtMs) }),
+      ...(typeof body.end_to_end_id === "string" && { endToEndId: body.end_to_end_id }),
+      ...idOf(body)
     })),
     fail: send("simulatorCharges.fail", decodeSimulateReport, ({ id }, body) => ({
       _tag: "charge.failed",
@@ -63,19 +67,14 @@ export const simulatorReturnHandlers = Effect.gen(function* () {
   const openMed = yield* makeInfraction
 
   const handlers: OperatorHandlers<"simulatorReturns"> = {
-    refund: send("simulatorReturns.refund", decodeSimulateRefund, ({ id }, body) => ({
-      _tag: "charge.refunded",
-      txid: txidFromId(id),
-      ...amountOf(body),
-      ...idOf(body)
-    })),
-    return: send("simulatorReturns.return", decodeSimulateReturn, ({ id }, body) => ({
-      _tag: "charge.returned",
-      txid: txidFromId(id),
-      as: body.as,
-      ...amountOf(body),
-      ...idOf(body)
-    })),
+    refund: send("simulatorReturns.refund", decodeSimulateRefund, (charge, body) =>
+      canGoBack(charge) ? { _tag: "charge.refunded", ...pixOf(charge), ...amountOf(body), ...idOf(body) } : undefined
+    ),
+    return: send("simulatorReturns.return", decodeSimulateReturn, (charge, body) =>
+      canGoBack(charge)
+        ? { _tag: "charge.returned", ...pixOf(charge), as: body.as, ...amountOf(body), ...idOf(body) }
+        : undefined
+    ),
     infraction: openMed
   }
   return handlers
@@ -179,6 +178,17 @@ const failures = {
 
 const amountOf = ({ amount }: { readonly amount?: number | null }) => (typeof amount === "number" ? { amount } : {})
 
+const hasNoPix = ({ status }: StoredCharge) => status === "failed" || status === "canceled"
+
+/** Something of its payment is there, or will be. */
+const canGoBack = (charge: StoredCharge) => !hasNoPix(charge) && charge.refundedAmount < charge.amount
+
+/** A charge and its payment, also before that has arrived. */
+const pixOf = ({ endToEndId, id }: StoredCharge) => {
+  const txid = txidFromId(id)
+  return { txid, endToEndId: endToEndId ?? firstPixOf(txid) }
+}
+
 /** The id of the notification, where the caller gives one. */
 const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { externalId: external_id } : {})
 
@@ -198,12 +208,13 @@ const makeSimulation = Effect.gen(function* () {
     <A extends Body>(
       action: string,
       decode: (body: unknown) => Result.Result<A, Refusal>,
-      make: (subject: S, body: A) => AcquirerNotification
+      make: (subject: S, body: A) => AcquirerNotification | undefined
     ) =>
       Effect.fnUntraced(function* ({ body, params }: SimulatorCall) {
         const subject = yield* find(params.id)
         const notification = make(subject, yield* decodeBody(body, decode))
-        if (!(yield* wasSubmitted(subject))) return yield* new InvalidStateError({ status: subject.status })
+        if (notification === undefined || !(yield* wasSubmitted(subject)))
+          return yield* new InvalidStateError({ status: subject.status })
         const { after, isUnchanged } = yield* Effect.gen(function* () {
           const wasUnchanged = yield* notify(notification, subject.status)
           return { id: subject.id, isUnchanged: wasUnchanged, after: yield* find(subject.id) }
@@ -245,13 +256,14 @@ const makeInfraction = Effect.gen(function* () {
     function* ({ body, params }: SimulatorCall) {
       const charge = yield* charges.find(params.id)
       const input = yield* decodeBody(body, decodeSimulateInfraction)
+      if (hasNoPix(charge)) return yield* new InvalidStateError({ status: charge.status })
       const deadline =
         typeof input.defense_deadline_at === "string" ? parseInstant(input.defense_deadline_at) : undefined
       const { dispute } = yield* Effect.gen(function* () {
         const isUnchanged = yield* notify(
           {
             _tag: "med.opened",
-            txid: txidFromId(charge.id),
+            ...pixOf(charge),
             reason: input.reason,
             ...amountOf(input),
             ...idOf(input),
@@ -260,7 +272,9 @@ const makeInfraction = Effect.gen(function* () {
           charge.status
         )
         if (isUnchanged) return { id: charge.id, dispute: undefined }
-        const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
+        const {
+          rows: [opened]
+        } = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
         if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
         return { id: opened.id, dispute: opened }
       }).pipe(audit.recordAfter("simulatorReturns.infraction"))

@@ -1,62 +1,37 @@
-/** A dispute: the time that is left, its messages, and the defense. */
+/** A dispute: the time that is left, the defense, its messages, and what it is about. */
 import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
-import { call } from "../app/Client.ts"
-import { isSimulated, may } from "../app/Session.ts"
-import { money } from "../format/Money.ts"
-import { base64Of } from "../format/Base64.ts"
-import { absolute } from "../format/Time.ts"
-import { Action } from "../parts/Action.tsx"
-import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
-import { type Field, type Files, refusal } from "../parts/Form.tsx"
-import { now, Time } from "../parts/Time.tsx"
-import { inWords } from "../parts/reasons.ts"
-import { words } from "../words/Words.ts"
+import { call } from "../../app/Client.ts"
+import { isSimulated, may } from "../../app/Session.ts"
+import { money } from "../../format/Money.ts"
+import { absolute } from "../../format/Time.ts"
+import { AccountName } from "../../parts/AccountName.tsx"
+import { Action } from "../../parts/Action.tsx"
+import { Card, Facts, Head, Resource, useResource } from "../../parts/Detail.tsx"
+import type { Field } from "../../parts/Form.tsx"
+import { now, Time } from "../../parts/Time.tsx"
+import { inWords } from "../../parts/reasons.ts"
+import { words } from "../../words/Words.ts"
+import { Context } from "./Context.tsx"
+import { DefenseForm } from "./DefenseForm.tsx"
 import { disputeWords } from "./disputeWords.ts"
+import { SentFiles } from "./Files.tsx"
 
-const MAX_FILES = 5
-const MAX_FILE_BYTES = 5 * 1024 * 1024
 const HOUR_MS = 3_600_000
 
 const isUndecided = ({ status }: OperatorDispute): boolean => status === "open" || status === "under_review"
 
-/** Files that a defense cannot have are refused here: the server would have to read them first. */
-const defend = async (id: string, text: string, files: Files) => {
-  if (files.length > MAX_FILES || files.some(({ size }) => size > MAX_FILE_BYTES || size === 0)) return refusal("files")
-  const contents = await Promise.all(
-    files.map(async (file) => ({
-      name: file.name,
-      content_type: file.type === "" ? "application/octet-stream" : file.type,
-      content: await base64Of(file)
-    }))
-  )
-  return call((api) =>
-    api.disputeActions.defense({ params: { id }, payload: { text, ...(contents.length > 0 && { files: contents }) } })
-  )
-}
+const canDefend = (dispute: OperatorDispute): boolean =>
+  may("operator") && dispute.status === "open" && !dispute.defense_in_progress
 
 export const DisputePage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.disputes.retrieve({ params: { id }, query: {} }))
   const { actions, ask, cards, empty, fields, form } = words()
-  const own = disputeWords()
   const text: ReadonlyArray<Field> = [{ name: "text", label: fields.text, hint: form.text, kind: "long" }]
   return (
     <Resource loaded={loaded}>
       {(dispute) => (
         <>
           <Head title={money(dispute.amount)} state={dispute.status} id={dispute.id} operation={`/disputes/${id}`}>
-            {may("operator") && dispute.status === "open" && !dispute.defense_in_progress && (
-              <Action
-                label={actions.defend}
-                tone="first"
-                question={ask.defend(money(dispute.amount))}
-                fields={[
-                  ...text,
-                  { name: "files", label: own.files, hint: own.filesHint, kind: "files", isOptional: true }
-                ]}
-                run={(values, files) => defend(id, String(values["text"]), files)}
-                onDone={loaded.reload}
-              />
-            )}
             {may("operator") && isUndecided(dispute) && (
               <Action
                 label={actions.message}
@@ -73,25 +48,41 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
           </Head>
           <Standing of={dispute} />
           <section class="cols">
-            <Card title={cards.messages}>
-              {dispute.messages.length === 0 && <p class="quiet pad">{empty.messages}</p>}
-              <Chat of={dispute} />
-            </Card>
+            <div class="stack">
+              {(dispute.messages.length > 0 || !canDefend(dispute)) && (
+                <Card title={cards.messages}>
+                  {dispute.messages.length === 0 && <p class="quiet pad">{empty.messages}</p>}
+                  <Chat of={dispute} />
+                </Card>
+              )}
+              {canDefend(dispute) && (
+                <DefenseForm
+                  dispute={dispute}
+                  onFiled={() => {
+                    loaded.reload()
+                    globalThis.document.querySelector<HTMLElement>("main h1")?.focus()
+                  }}
+                />
+              )}
+            </div>
             <div class="stack">
               <Card title={cards.dispute}>
                 <Facts
                   of={[
                     [fields.deadline, dispute.defense_deadline_at && <Time of={dispute.defense_deadline_at} />],
                     [fields.reason, inWords(dispute.reason)],
-                    [fields.reference, dispute.reference],
                     [fields.opened, dispute.opened_at && <Time of={dispute.opened_at} />],
                     [fields.resolved, dispute.resolved_at && <Time of={dispute.resolved_at} />],
-                    [fields.charge, dispute.charge_id && <IdLink id={dispute.charge_id} to="charges" />],
-                    [fields.exception, dispute.exception_id && <IdLink id={dispute.exception_id} to="exceptions" />],
-                    [fields.account, <IdLink id={dispute.account_id} to="accounts" key="account" />]
+                    [
+                      fields.account,
+                      <a href={`/accounts/${dispute.account_id}`} key="account">
+                        <AccountName id={dispute.account_id} />
+                      </a>
+                    ]
                   ]}
                 />
               </Card>
+              <Context dispute={dispute} />
               {isSimulated() && may("developer") && isUndecided(dispute) && (
                 <Simulator dispute={dispute} reload={loaded.reload} />
               )}
@@ -133,9 +124,10 @@ const Chat = ({ of: { messages } }: { readonly of: OperatorDispute }) => {
   if (messages.length === 0) return null
   return (
     <ol class="chat">
-      {messages.map(({ at, author, text }) => (
+      {messages.map(({ at, author, files, text }) => (
         <li class={author === "platform" ? undefined : "ours"} key={`${at} ${text}`}>
           <p>{text}</p>
+          <SentFiles of={files} />
           <span class="quiet hint">
             {author === "platform" ? cards.platform : cards.us} · <Time of={at} />
           </span>

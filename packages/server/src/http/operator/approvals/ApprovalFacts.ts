@@ -1,0 +1,175 @@
+/**
+ * What a request for approval is about, as it is now: the values `before` of a request.
+ *
+ * Guarantees:
+ * - One function gives them when a request is stored, when it is approved and when its requester repeats it. No action compares
+ *   by itself.
+ * - In a transaction, what it reads stays as it is until the end. It locks the account, what the action names, and for money the
+ *   ledger first, in the order of the actions themselves.
+ *
+ * A balance and a limit on use are no facts: each payment changes them. The summary has the balance as it is now, and the action
+ * checks both.
+ *
+ * Rules: OPR-114, OPR-115.
+ */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounts } from "../../../accounts/Accounts.ts"
+import { ApiKeys } from "../../../accounts/ApiKeys.ts"
+import { lockLedgerOf } from "../../../ledger/Ledger.ts"
+import { NotFoundError } from "../../../base/Errors.ts"
+import { runToCompletion } from "../../../database/RunToCompletion.ts"
+import type { ApprovalRequest, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import { clusterIdentifier, Installation } from "../../../operators/Installation.ts"
+import { Operators, rightsOf } from "../../../operators/Operators.ts"
+import { ChargeStore } from "../../../payments/charges/ChargeStore.ts"
+import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
+import { HandSettlements } from "../../../payments/exceptions/HandSettlements.ts"
+import { Payouts } from "../../../payments/payouts/Payouts.ts"
+import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
+import { toApiKey, toOperatorAccount } from "../administration/AccountResource.ts"
+
+type Asked = Pick<ApprovalRequest, "action" | "resourceId" | "accountId" | "request">
+
+export const approvalFacts = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const accounts = yield* Accounts
+  const keys = yield* ApiKeys
+  const operators = yield* Operators
+  const connections = yield* ConnectionStore
+  const installation = yield* Installation
+  const exceptions = yield* ExceptionStore
+  const charges = yield* ChargeStore
+  const payouts = yield* Payouts
+  const settlements = yield* HandSettlements
+
+  const lock = (table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections", id: string) =>
+    sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+
+  /** The account whose money moves, or that is changed. */
+  const ofAccount = Effect.fnUntraced(function* (id: string | null) {
+    if (id === null) return {}
+    yield* lock("accounts", id)
+    const { connection_id, default_connection_id, name, status } = yield* accounts.get(id)
+    return { account_name: name, account_status: status, account_connection: connection_id ?? default_connection_id }
+  })
+
+  const ofApplication = Effect.fnUntraced(function* (id: string) {
+    yield* lock("applications", id)
+    const { active, name } = yield* accounts.getApplication(id)
+    return { application_name: name, application_active: active }
+  })
+
+  const ofKey = Effect.fnUntraced(function* (id: string, request: Fields) {
+    yield* lock("api_keys", id)
+    const key = toApiKey(yield* keys.get(id))
+    return { ...named(request, key), name: key.name, revoked_at: key.revoked_at }
+  })
+
+  const ofOperator = Effect.fnUntraced(function* (id: string) {
+    yield* lock("operators", id)
+    return yield* operators.get(id)
+  })
+
+  const ofConnection = Effect.fnUntraced(function* (id: string, request: Fields) {
+    yield* lock("acquirer_connections", id)
+    const row = yield* connections.get(id)
+    const { webhook_mtls: mtls = null, webhook_url = null, ...settings } = row.settings
+    const url = row.webhook_registered_at === null ? null : webhook_url
+    const { name, pix_key, version } = row
+    return { ...named(request, { ...row }), name, pix_key, version, settings, mtls, url }
+  })
+
+  /** The connection that another one is to replace as the default. */
+  const ofDefault = Effect.fnUntraced(function* (request: Fields) {
+    if (request["is_default"] !== true) return {}
+    const [row] = yield* sql<{ id: string }>`SELECT id FROM acquirer_connections WHERE is_default FOR NO KEY UPDATE`
+    return { default_connection: row?.id ?? null }
+  })
+
+  /** The cluster that was confirmed last, and that of this database. */
+  const ofCluster = Effect.map(
+    sql.unsafe<Fields>(`SELECT system_identifier AS confirmed_cluster, ${clusterIdentifier} AS cluster
+      FROM installation_settings FOR NO KEY UPDATE`),
+    ([row]) => ({ ...row })
+  )
+
+  /** An exception with its ledger, locked. */
+  const ofException = Effect.fnUntraced(function* (id: string, accountId: string | null, chargeId?: unknown) {
+    const known = yield* exceptions.get(id)
+    if (known === undefined) return yield* new NotFoundError()
+    yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
+    const charge = typeof chargeId === "string" ? yield* charges.lock(chargeId) : undefined
+    return { exception: (yield* exceptions.lock(id)) ?? known, charge }
+  })
+
+  const ofResource = Effect.fnUntraced(function* ({ action, request, ...asked }: Asked, accountId: string | null) {
+    const id = asked.resourceId ?? ""
+    switch (action) {
+      case "account.update":
+        return named(request, toOperatorAccount(yield* accounts.get(id)))
+      case "key.create":
+        return yield* ofApplication(id)
+      case "key.update":
+        return yield* ofKey(id, request)
+      case "operator.update": {
+        const operator = yield* ofOperator(id)
+        return { ...rightsOf(operator), name: operator.name }
+      }
+      case "operator_token.create": {
+        const operator = yield* ofOperator(id)
+        return { ...rightsOf(operator), operator_name: operator.name }
+      }
+      case "connection.create":
+        return yield* ofDefault(request)
+      case "connection.update":
+        return { ...(yield* ofConnection(id, request)), ...(yield* ofDefault(request)) }
+      case "connection.register_webhook":
+        return yield* ofConnection(id, request)
+      case "installation.update":
+        yield* ofCluster
+        return named(request, { ...(yield* installation.get) })
+      case "installation.confirm_outward":
+        return yield* ofCluster
+      case "payout.release":
+        return { status: (yield* payouts.find(id)).status }
+      case "payout.settle":
+        return yield* settlements.facts("payout", id)
+      case "refund.settle":
+        return yield* settlements.facts("refund", id)
+      case "exception.settle":
+        yield* ofException(id, accountId)
+        return yield* settlements.facts("exception", id)
+      case "exception.accept": {
+        const { charge, exception } = yield* ofException(id, accountId, request["charge_id"])
+        return {
+          status: exception.status,
+          unallocated: exception.unallocated,
+          charge_id: exception.chargeId,
+          account_id: exception.accountId,
+          ...(charge !== undefined && { charge_status: charge.status })
+        }
+      }
+      // About nothing but their account.
+      case "payout.create":
+      case "adjustment.create":
+      case "payer.anonymise":
+      case "operator.create":
+        return {}
+    }
+  })
+
+  return (asked: Asked) =>
+    Effect.gen(function* () {
+      const accountId = accountOf(asked)
+      return { ...(yield* ofAccount(accountId)), ...(yield* ofResource(asked, accountId)) } as Fields
+    }).pipe(runToCompletion(sql))
+})
+
+/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
+export const accountOf = ({ accountId, action, request }: Omit<Asked, "resourceId">): string | null =>
+  action === "exception.accept" ? String(request["account_id"]) : accountId
+
+/** The fields of a row that a request names. */
+const named = (request: Fields, row: object): Fields =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name in request))
