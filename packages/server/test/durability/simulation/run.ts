@@ -53,6 +53,9 @@ interface Run {
   readonly journal: string | undefined
 }
 
+/** What is killed without its finalizers stays in memory: some 5 MB a seed. */
+const SEEDS_OF_A_WORKER = 100
+
 const supervise = ({ journal: file, seeds, workers }: Run) =>
   Effect.gen(function* () {
     const dataDir = yield* Effect.acquireRelease(
@@ -82,9 +85,13 @@ const supervise = ({ journal: file, seeds, workers }: Run) =>
       if (done % 100 === 0) say(`${Math.round((performance.now() - startedAt) / 1000)} s: ${journal.summary(false)}`)
     }
     const children: Array<ChildProcess> = []
-    const startWorker = async (index: number) => {
+    let databases = 0
+    let isInterrupted = false
+    const startWorker = async (): Promise<number | null> => {
       const place = new URL(Redacted.value(url))
-      place.pathname = `/simulation_${index}`
+      place.pathname = `/simulation_${databases++}`
+      await Effect.runPromise(server.query(`CREATE DATABASE ${place.pathname.slice(1)}`))
+      let sent = 0
       const child = fork(import.meta.filename, [], {
         env: {
           ...process.env,
@@ -97,18 +104,19 @@ const supervise = ({ journal: file, seeds, workers }: Run) =>
           const outcome = message as Omit<Outcome, "counts"> & { readonly counts: ReadonlyArray<[string, number]> }
           hear({ ...outcome, counts: new Map(outcome.counts) })
         }
-        child.send(broken > 0 && file === undefined ? "done" : (left.shift() ?? "done"))
+        const isLast = (broken > 0 && file === undefined) || sent++ === SEEDS_OF_A_WORKER
+        child.send(isLast ? "done" : (left.shift() ?? "done"))
       })
       const [code] = (await once(child, "close")) as [number | null]
-      return code
+      return code === 0 && left.length > 0 && sent > SEEDS_OF_A_WORKER && !isInterrupted ? startWorker() : code
     }
     // An interrupted run sums up what it has done.
     const interrupt = () => {
+      isInterrupted = true
       for (const child of children) child.kill()
     }
     process.once("SIGINT", interrupt).once("SIGTERM", interrupt)
-    for (let i = 0; i < workers; i++) yield* server.query(`CREATE DATABASE simulation_${i}`)
-    const codes = yield* Effect.promise(() => Promise.all(Array.from({ length: workers }, (_, i) => startWorker(i))))
+    const codes = yield* Effect.promise(() => Promise.all(Array.from({ length: workers }, startWorker)))
     say(`\n${done} seeds in ${Math.round((performance.now() - startedAt) / 1000)} s. ${journal.summary(true)}`)
     if (broken > 0 || codes.some((code) => code !== 0)) process.exitCode = 1
     if (broken > 0) say(`${broken} seeds broke something.`)
