@@ -389,7 +389,7 @@ ORDER BY open_day, owner_id
 LIMIT 200;
 
 -- ledger/Closes.ts findDueConnections
-SELECT c.id
+SELECT c.id, due.day
 FROM
   acquirer_connections c
   LEFT JOIN LATERAL (
@@ -399,15 +399,16 @@ FROM
     ORDER BY owner_id DESC, book DESC, day DESC
     LIMIT 1
   ) last ON true
-WHERE
-  EXISTS (
-    SELECT
+  CROSS JOIN LATERAL (
+    SELECT t.day
     FROM ledger_transfers t
     WHERE
       t.connection_id IS NOT NULL
       AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
       AND (t.connection_id, t.day) <= (c.id, $1::text::date)
-  );
+    ORDER BY t.connection_id, t.day
+    LIMIT 1
+  ) due;
 
 -- ledger/Closes.ts findLast
 SELECT
@@ -444,13 +445,8 @@ FROM
 ON CONFLICT (owner_id, book, day) DO NOTHING
 RETURNING id;
 
--- ledger/Closes.ts lastEndedDay
-SELECT
-  (
-    (
-      (to_timestamp($1::double precision / 1000) - interval '10 minutes') AT TIME ZONE(SELECT timezone FROM installation_settings)
-    )::date - 1
-  )::text AS through;
+-- ledger/Closes.ts lastDayAt
+SELECT ((to_timestamp($1::double precision / 1000) AT TIME ZONE(SELECT timezone FROM installation_settings))::date - 1)::text AS day;
 
 -- ledger/Closes.ts raiseDays
 WITH
@@ -601,6 +597,59 @@ FROM ledger_transfers
 WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
 ORDER BY id
 LIMIT 1000;
+
+-- ledger/OverdueCloses.ts findAll
+SELECT owner_id, bool_or(is_connection) AS is_connection, min(day)::text AS day
+FROM
+  (
+    (
+      SELECT owner_id, kind = 'unallocated' AS is_connection, open_day AS day
+      FROM ledger_accounts
+      WHERE open_day IS NOT NULL AND open_day <= $1::text::date
+      ORDER BY open_day, owner_id
+      LIMIT $2::integer
+    )
+    UNION ALL
+    SELECT id, true, day
+    FROM
+      (
+        SELECT c.id, due.day
+        FROM
+          acquirer_connections c
+          LEFT JOIN LATERAL (
+            SELECT day
+            FROM closes
+            WHERE owner_id = c.id AND book = 'bank'
+            ORDER BY owner_id DESC, book DESC, day DESC
+            LIMIT 1
+          ) last ON true
+          CROSS JOIN LATERAL (
+            SELECT t.day
+            FROM ledger_transfers t
+            WHERE
+              t.connection_id IS NOT NULL
+              AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+              AND (t.connection_id, t.day) <= (c.id, $1::text::date)
+            ORDER BY t.connection_id, t.day
+            LIMIT 1
+          ) due
+      ) c
+  ) owners
+GROUP BY owner_id
+ORDER BY min(day), owner_id
+LIMIT $2::integer;
+
+-- ledger/OverdueCloses.ts findOf
+SELECT owner_id, is_connection, day::text AS day
+FROM
+  (
+    SELECT owner_id, kind = 'unallocated' AS is_connection, open_day AS day
+    FROM ledger_accounts
+    WHERE open_day IS NOT NULL AND open_day <= $1::text::date AND owner_id = ANY ($3::uuid[])
+    ORDER BY open_day, owner_id
+    LIMIT $2::integer
+  ) owners
+ORDER BY day, owner_id;
 
 -- ledger/Releases.ts lockDue
 SELECT d.*

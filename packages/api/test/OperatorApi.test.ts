@@ -162,7 +162,7 @@ const operatorContract = {
     "GET /connections/{id}/closes closes",
     "GET /connections/{id}/statement statement"
   ],
-  closes: ["GET /closes/{month}/package package"],
+  closes: ["GET /closes/overdue overdue", "GET /closes/{month}/package package"],
   adjustments: ["POST /adjustments create"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],

@@ -8,6 +8,7 @@ export const columns: Readonly<Record<string, ReadonlyArray<string>>> = {
   bank_statement: ["id", "format", "from", "to", "lines_read", "lines_new", "lines_unread", "closing", "created_at"],
   balance_transaction: ["day", "type", "amount", "fee", "net", "balance_after", "reference", "created_at"],
   charge: ["id", "status", "amount", "method", "origin", "reference", "created_at"],
+  overdue_close: ["account_id", "connection_id", "day"],
   close: ["day", "opening", "credits", "debits", "fees", "closing", "lines", "hash"],
   connection: ["id", "name", "profile", "state", "pix_key", "paused", "certificate_expires_at"],
   delivery: ["id", "status", "event", "attempts_made", "url", "next_attempt_at", "created_at"],

@@ -154,12 +154,23 @@ describe("pix books", () => {
     }).pipe(Effect.scoped)
   )
 
-  test.live("CLI-40: closes are a list, newest first", () =>
+  test.live("CLI-40: closes are a list, newest first; and so are days that are overdue", () =>
     Effect.gen(function* () {
       const body = JSON.stringify({ object: "list", data: [close("2026-11-25", "bb")], has_more: false })
-      const service = yield* replying(() => ({ status: 200, headers: json, body }))
-      const { code, out } = yield* asking(service.port, "closes", "--account", ID)
+      const asked: Array<string> = []
+      const service = yield* serving((request, response) => {
+        asked.push(request.url ?? "")
+        response.writeHead(200, json).end(body)
+      })
+      const { code, err, out } = yield* asking(service.port, "closes", "--account", ID)
+      assert.strictEqual(code, 0, err)
       assert.deepStrictEqual([code, JSON.parse(out)], [0, JSON.parse(body)])
+      const overdue = yield* asking(service.port, "closes", "--overdue")
+      assert.strictEqual(overdue.code, 0, overdue.err)
+      assert.deepStrictEqual(
+        asked.map((path) => path.split("?")[0]),
+        [`/operator/v1/accounts/${ID}/closes`, "/operator/v1/closes/overdue"]
+      )
     }).pipe(Effect.scoped)
   )
 })

@@ -21,6 +21,22 @@ export const BalanceTransactionType = Schema.Literals([
 ])
 export type BalanceTransactionType = typeof BalanceTransactionType.Type
 
+/** What a line is called in exports and in the dashboard in Portuguese. */
+export const portugueseTitles: Readonly<Record<BalanceTransactionType, string>> = {
+  charge: "Pix recebido",
+  charge_refund: "Devolução",
+  charge_refund_return: "Devolução não realizada",
+  dispute_hold: "Bloqueio MED",
+  dispute_release: "Desbloqueio MED",
+  dispute_loss: "Devolução MED",
+  payout: "Transferência enviada",
+  payout_fee: "Tarifa",
+  payout_return: "Transferência não realizada",
+  release: "Liberação",
+  exception: "Valor a identificar",
+  adjustment: "Ajuste"
+}
+
 /** The balances of an account that have lines. */
 export const BalanceName = Schema.Literals(["available", "pending", "blocked"])
 export type BalanceName = typeof BalanceName.Type

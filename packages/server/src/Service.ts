@@ -69,6 +69,7 @@ import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
 import { ChainCheck } from "./ledger/ChainCheck.ts"
 import * as Closes from "./ledger/Closes.ts"
+import * as OverdueCloses from "./ledger/OverdueCloses.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { LineDetails } from "./ledger/LineDetails.ts"
 import { Lines } from "./ledger/Lines.ts"
@@ -162,6 +163,7 @@ export const stores = Layer.mergeAll(
   EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
+  OverdueCloses.OverdueCloses.layer,
   Layer.mergeAll(Statements.layer, LedgerVerification.layer.pipe(Layer.provide(ChainCheck.layer))).pipe(
     Layer.provideMerge(Layer.merge(Closes.Closes.layer, LineDetails.layer)),
     Layer.provideMerge(Lines.layer)
@@ -303,6 +305,7 @@ const inwardLoops = Layer.mergeAll(
     "1 second"
   ),
   Closes.loop,
+  OverdueCloses.loop,
   LedgerWatch.loop,
   StatusCounts.loop,
   WorkGauges.loop,

@@ -103,6 +103,17 @@ export const Close = Schema.Struct({
 }).annotate({ identifier: "Close" })
 export type Close = typeof Close.Type
 
+/** An account or a bank account with a day that should be closed and is not (OPR-264). */
+export const OverdueClose = Schema.Struct({
+  object: Schema.Literal("overdue_close"),
+  account_id: Schema.NullOr(Id),
+  connection_id: Schema.NullOr(Id),
+  day: Day.annotate({ description: "The first of its days without a close." })
+}).annotate({ identifier: "OverdueClose" })
+export type OverdueClose = typeof OverdueClose.Type
+
+export const overdueQuery = { limit: listQuery.limit }
+
 const chart = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))).annotateKey({
   description: "Of a journal: the account of the chart for each ledger account, `available=2.1.1.01,acquirer=1.1.1.02`."
 })
@@ -203,6 +214,14 @@ export const packageQuery = {
 
 export class ClosesGroup extends HttpApiGroup.make("closes")
   .add(
+    HttpApiEndpoint.get("overdue", "/overdue", {
+      query: overdueQuery,
+      success: listOf(OverdueClose),
+      error: [ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List accounts and bank accounts with an ended day that is not closed")
+      .annotate(OpenApi.Description, "One hour after the end of a day, the oldest day first."),
     HttpApiEndpoint.get("package", "/:month/package", {
       params: { month: Schema.String.annotate({ description: "`yyyy-mm`." }) },
       query: packageQuery,

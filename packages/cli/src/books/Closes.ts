@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import { limitFlag } from "../LimitFlag.ts"
 import { wantsJson } from "../Output.ts"
 import { signedIn } from "../Profile.ts"
@@ -11,14 +12,21 @@ import { operationOf, ownerFlags, ownerOf } from "./Owner.ts"
 /** The command. */
 export const closesCommand = Command.make(
   "closes",
-  { ...ownerFlags, limit: limitFlag("How many days, the newest first. Default: 20") },
-  ({ limit, ...flags }) =>
+  {
+    ...ownerFlags,
+    overdue: Flag.Boolean("overdue").pipe(
+      Flag.withDescription("Accounts and bank accounts with an ended day that is not closed"),
+      Flag.withDefault(false)
+    ),
+    limit: limitFlag("How many days, the newest first. Default: 20")
+  },
+  ({ limit, overdue, ...flags }) =>
     Effect.gen(function* () {
-      const owner = yield* ownerOf(flags)
+      const owner = overdue ? undefined : yield* ownerOf(flags)
       const service = yield* signedIn
       yield* showList(service, {
-        operation: operationOf(owner, "closes"),
-        params: { id: owner.id },
+        operation: owner === undefined ? "closes.overdue" : operationOf(owner, "closes"),
+        params: owner === undefined ? {} : { id: owner.id },
         query: {},
         limit: Option.getOrUndefined(limit),
         isAll: false,

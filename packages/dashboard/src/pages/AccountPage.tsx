@@ -11,6 +11,7 @@ import { textIn } from "../parts/Form.tsx"
 import { ChangeLimits, LimitFacts, limitsTitle } from "../parts/Limits.tsx"
 import { Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
+import { statementAccountFact, statementAccountFields, statementAccountIn } from "../parts/statementAccount.ts"
 import { Time } from "../parts/Time.tsx"
 import { documentOf, phoneOf } from "../parts/reasons.ts"
 import { inBoth, words } from "../words/Words.ts"
@@ -77,17 +78,7 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                       fields.fee,
                       `${money(account.payout_fee.fixed)} + ${(account.payout_fee.basis_points / 100).toLocaleString("pt-BR")} %`
                     ],
-                    [
-                      text.ofx,
-                      account.statement_account &&
-                        [
-                          account.statement_account.bank,
-                          account.statement_account.branch,
-                          account.statement_account.number
-                        ]
-                          .filter(Boolean)
-                          .join(" / ")
-                    ],
+                    statementAccountFact(account.statement_account),
                     [fields.created, <Time of={account.created_at} key="created" />]
                   ]}
                 />
@@ -127,20 +118,13 @@ const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonl
           initial: writtenLimit,
           isOptional: true
         },
-        { name: "bank", label: text.bank, hint: text.bankHint, initial: of?.bank, isOptional: true },
-        { name: "branch", label: text.branch, initial: of?.branch, isOptional: true },
-        { name: "number", label: text.number, initial: of?.number, isOptional: true }
+        ...statementAccountFields(of)
       ]}
       run={(values) => {
         const written = textIn(values, "approval_limit")
         const isToBeAutomatic = values["auto_payout_enabled"] === "true"
-        const number = textIn(values, "number")
-        const statementAccount =
-          number === undefined
-            ? null
-            : { bank: textIn(values, "bank") ?? "", branch: textIn(values, "branch") ?? "", number }
         const payload = {
-          ...(!isSameAccount(statementAccount, of) && { statement_account: statementAccount }),
+          ...statementAccountIn(values, of),
           ...(isToBeAutomatic !== isAutomatic && { auto_payout_enabled: isToBeAutomatic }),
           ...(written !== writtenLimit && { approval_limit: written === undefined ? null : centsOf(written) })
         }
@@ -151,22 +135,12 @@ const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonl
   )
 }
 
-type StatementAccount = OperatorAccount["statement_account"]
-
-const isSameAccount = (one: StatementAccount, other: StatementAccount): boolean =>
-  one?.bank === other?.bank && one?.branch === other?.branch && one?.number === other?.number
-
 const accountWords = inBoth({
   en: {
     limit: "Approval limit",
     noLimit: "none",
     above: (amount: string) => `payouts above ${amount} need two operators`,
     limitHint: "In reais, as 1.000,00. With four eyes, payouts above it need two operators. Empty: none.",
-    ofx: "In OFX",
-    bank: "Bank in OFX",
-    bankHint: "The three digits of its code. A program finds the account by bank, branch and number.",
-    branch: "Branch in OFX",
-    number: "Number in OFX",
     change: "Change",
     ask: "Payouts that are not automatic wait until an operator approves them."
   },
@@ -176,11 +150,6 @@ const accountWords = inBoth({
     above: (amount) => `pagamentos acima de ${amount} precisam de dois operadores`,
     limitHint:
       "Em reais, como 1.000,00. Com dupla aprovação, pagamentos acima dele precisam de dois operadores. Vazio: nenhum.",
-    ofx: "No OFX",
-    bank: "Banco no OFX",
-    bankHint: "Os três dígitos do código. Um programa acha a conta por banco, agência e número.",
-    branch: "Agência no OFX",
-    number: "Número no OFX",
     change: "Alterar",
     ask: "Pagamentos que não são automáticos esperam a aprovação de um operador."
   }

@@ -10,6 +10,7 @@ import { Brakes } from "../parts/Brakes.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
+import { statementAccountFact, statementAccountFields, statementAccountIn } from "../parts/statementAccount.ts"
 import { Deadline, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { changeFields, credentialFields, credentialsIn, ruleIn } from "./connectionForm.ts"
@@ -58,6 +59,7 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
                   [text.profile, connection.profile ?? connection.kind],
                   [text.key, connection.pix_key],
                   [text.rule, (text.rules as Readonly<Record<string, string>>)[connection.exception_rule]],
+                  statementAccountFact(connection.statement_account),
                   [text.isDefault, connection.is_default ? cards.yes : cards.no],
                   [text.paysOut, connection.pays_out ? cards.yes : cards.no],
                   [
@@ -201,7 +203,7 @@ const Changes = ({ connection, reload }: { readonly connection: Connection; read
         isSmall
         label={text.change}
         question={text.askChange}
-        fields={changeFields(connection.exception_rule)}
+        fields={[...changeFields(connection.exception_rule), ...statementAccountFields(connection.statement_account)]}
         run={(values) => {
           const name = textIn(values, "name")
           const key = textIn(values, "pix_key")
@@ -209,7 +211,8 @@ const Changes = ({ connection, reload }: { readonly connection: Connection; read
           const payload = {
             ...(rule !== connection.exception_rule && { exception_rule: rule }),
             ...(name !== undefined && { name }),
-            ...(key !== undefined && { pix_key: key })
+            ...(key !== undefined && { pix_key: key }),
+            ...statementAccountIn(values, connection.statement_account)
           }
           return call((api) => api.connectionActions.update({ params, payload }))
         }}

@@ -5,9 +5,10 @@
 import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
 import { BalanceName, BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import { useSignal } from "@preact/signals"
+import * as Effect from "effect/Effect"
 import { call, type Outcome } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
-import { query } from "../app/Router.ts"
+import { query, withQuery } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
 import { dayAfter, dayIn, dayText, moment } from "../format/Time.ts"
@@ -43,6 +44,7 @@ export const Statements = () => {
   const today = dayIn(timezone, now.value)
   const days = daysOf(today)
   const isAccount = chosen.kind === "account"
+  const isWhole = query.value.get("lines") === "all"
   return (
     <List
       title={nav.statements}
@@ -62,9 +64,11 @@ export const Statements = () => {
       ]}
       load={(api, asked) => {
         const params = { id: chosen.id }
-        return isAccount
-          ? api.accountBooks.transactions({ params, query: asked })
-          : api.connectionBooks.transactions({ params, query: asked })
+        const page = (query: never) =>
+          isAccount
+            ? api.accountBooks.transactions({ params, query })
+            : api.connectionBooks.transactions({ params, query })
+        return isWhole ? wholeOf(page, asked) : page(asked)
       }}
       linkOf={pageOf}
       columns={[
@@ -90,6 +94,31 @@ export const Statements = () => {
       <Files books={chosen} days={days} />
     </List>
   )
+}
+
+/** The lines of a period on one page, to print: up to `MOST_PAGES` pages of 100. */
+const wholeOf = Effect.fnUntraced(function* <E, R>(
+  page: (query: never) => Effect.Effect<LinesOf, E, R>,
+  asked: Readonly<Record<string, unknown>>
+) {
+  const data: Array<BalanceTransaction> = []
+  let next: string | null = null
+  for (let count = 0; count < MOST_PAGES; count++) {
+    const found: LinesOf = yield* page({
+      ...asked,
+      limit: 100,
+      ...(next !== null && { starting_after: next })
+    } as never)
+    data.push(...found.data)
+    next = found.next
+    if (next === null) break
+  }
+  return { data, has_more: next !== null, next }
+})
+
+interface LinesOf {
+  readonly data: ReadonlyArray<BalanceTransaction>
+  readonly next: string | null
 }
 
 /** Which balance of an account has the lines. Without a choice, `available`. */
@@ -196,7 +225,7 @@ const endsOf = async (id: string, balance: string, { from, to }: Days, signal: A
   return { _tag: "Done", value: { opening: opening.value, closing: closing.value } }
 }
 
-/** A page looks at 1,000 lines, which may all be of other balances. */
+/** A page with filters looks at 1,000 lines, which may all be others. */
 const MOST_PAGES = 10
 
 /** The balance at the end of a day: what its last line left. Undefined where that is too far back. */
@@ -248,6 +277,9 @@ const Files = ({ books, days }: { readonly books: Books; readonly days: Days }) 
           {name}
         </a>
       ))}
+      <a class="button" href={withQuery({ lines: "all" })}>
+        {text.allLines}
+      </a>
     </div>
   )
 }

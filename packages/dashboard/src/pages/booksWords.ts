@@ -1,5 +1,5 @@
 /** The words of the pages of the books: statements and closes. */
-import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
+import { type BalanceTransactionType, portugueseTitles } from "@pix-payments/domain/BalanceTransaction"
 import { inBoth } from "../words/Words.ts"
 
 const typesInEnglish: Readonly<Record<BalanceTransactionType, string>> = {
@@ -17,21 +17,6 @@ const typesInEnglish: Readonly<Record<BalanceTransactionType, string>> = {
   adjustment: "Adjustment"
 }
 
-const typesInPortuguese: Readonly<Record<BalanceTransactionType, string>> = {
-  charge: "Pix recebido",
-  charge_refund: "Devolução",
-  charge_refund_return: "Devolução não realizada",
-  dispute_hold: "Bloqueio MED",
-  dispute_release: "Desbloqueio MED",
-  dispute_loss: "Devolução MED",
-  payout: "Transferência enviada",
-  payout_fee: "Tarifa",
-  payout_return: "Transferência não realizada",
-  release: "Liberação",
-  exception: "Valor a identificar",
-  adjustment: "Ajuste"
-}
-
 export const booksWords = inBoth({
   en: {
     types: typesInEnglish,
@@ -46,6 +31,7 @@ export const booksWords = inBoth({
     files: "Files",
     package: "Whole month (zip)",
     journal: "Journal",
+    allLines: "All lines, to print",
     noCloses: "No day is closed. A day is closed ten minutes after its end.",
     credits: "In",
     debits: "Out",
@@ -65,7 +51,7 @@ export const booksWords = inBoth({
     } as Readonly<Record<string, string>>
   },
   pt: {
-    types: typesInPortuguese,
+    types: portugueseTitles,
     type: "Tipo",
     balance: "Saldo",
     noBooks: "Nenhuma conta ainda.",
@@ -77,6 +63,7 @@ export const booksWords = inBoth({
     files: "Arquivos",
     package: "Mês inteiro (zip)",
     journal: "Partidas",
+    allLines: "Todos os lançamentos, para imprimir",
     noCloses: "Nenhum dia foi fechado. Um dia é fechado dez minutos depois do fim.",
     credits: "Entradas",
     debits: "Saídas",

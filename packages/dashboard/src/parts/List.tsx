@@ -125,6 +125,9 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
         </section>
       )}
       {value !== undefined && (value.has_more || startingAfter !== null) && (
+        <p class="paper">{text.onPaper(value.data.length)}</p>
+      )}
+      {value !== undefined && (value.has_more || startingAfter !== null) && (
         <div class="head">
           {startingAfter !== null && <a href={withQuery({})}>{text.first}</a>}
           <span class="grow" />

@@ -100,6 +100,8 @@ export const en = {
     none: "Nothing here with these filters.",
     clear: "Clear filters",
     lookOn: "Look further back",
+    onPaper: (rows: number) =>
+      `Only ${rows} rows are on this paper. There are more: the page and its files have all of them.`,
     lookedAt: (rows: number) =>
       `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>

@@ -100,6 +100,7 @@ export const pt: Words = {
     none: "Nada com estes filtros.",
     clear: "Limpar filtros",
     lookOn: "Procurar mais atrás",
+    onPaper: (rows: number) => `Este papel tem só ${rows} linhas. Há mais: a página e os arquivos dela têm todas.`,
     lookedAt: (rows: number) =>
       `Nada entre as ${rows.toLocaleString("pt-BR")} linhas examinadas. Pode haver mais atrás.`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>

@@ -13,14 +13,15 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import { LedgerVerification } from "../ledger/LedgerVerification.ts"
 import { raise } from "./Alerts.ts"
 
-/** Verifies once. Returns how many ledger accounts differ. */
+/** Verifies once. Returns how many ledger accounts and closed days differ. */
 export const check = Effect.gen(function* () {
   const { verify } = yield* LedgerVerification
   const { gauges } = yield* Metrics
-  const { accounts, states } = yield* verify("since-close")
+  const { accounts, closes, states } = yield* verify("since-close")
   const differing = [...accounts, ...states].filter(({ computed, kept }) => computed !== kept)
+  const count = differing.length + closes.length
   gauges({
-    ledger_differences: differing.length,
+    ledger_differences: count,
     ledger_verified_timestamp_seconds: (yield* Clock.currentTimeMillis) / 1000
   })
   for (const { computed, kept, kind, ownerId } of differing.slice(0, MAX_LOGGED)) {
@@ -29,17 +30,22 @@ export const check = Effect.gen(function* () {
       { owner_id: ownerId, ledger_account: kind }
     )
   }
-  if (differing.length > 0) {
+  for (const { day, ownerId, problem } of closes.slice(0, MAX_LOGGED)) {
+    yield* Effect.annotateLogs(Effect.logError(`the ledger differs: ${day} is not as it was closed: ${problem}`), {
+      owner_id: ownerId
+    })
+  }
+  if (count > 0) {
     const day = formatInstant(yield* Clock.currentTimeMillis).slice(0, 10)
     yield* raise({
       key: `ledger:${day}`,
       event: "ledger.differs",
-      title: `The books differ: ${differing.length} ledger accounts. Stop payouts.`,
+      title: `The books differ: ${differing.length} ledger accounts, ${closes.length} closed days. Stop payouts.`,
       path: "/ledger",
       isUrgent: true
     })
   }
-  return differing.length
+  return count
 })
 
 export const loop = Layer.effectDiscard(

@@ -1,8 +1,9 @@
 /** Balance transactions and closes as `/operator/v1` and exports show them. */
-import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
+import type { BalanceTransaction, Close, OverdueClose } from "@pix-payments/api/operator/Books"
 import type { CloseRow } from "./CloseRow.ts"
 import type { LineDetail } from "./LineDetails.ts"
 import type { LinesOf, Movement } from "./Lines.ts"
+import type { OverdueClose as OverdueRow } from "./OverdueCloses.ts"
 
 /** The balance transaction of `/operator/v1`, as a line of an account's balance or of a bank account. */
 export const toTransaction = (of: LinesOf, line: Movement, detail: LineDetail): BalanceTransaction => {
@@ -56,4 +57,12 @@ export const toClose = (row: CloseRow): Close => ({
   previous_hash: row.previous_hash,
   hash: row.hash,
   created_at: row.closed_at.toISOString()
+})
+
+/** The overdue close of `/operator/v1`. */
+export const toOverdueClose = ({ day, is_connection, owner_id }: OverdueRow): OverdueClose => ({
+  object: "overdue_close",
+  account_id: is_connection ? null : owner_id,
+  connection_id: is_connection ? owner_id : null,
+  day
 })

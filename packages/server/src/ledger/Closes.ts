@@ -8,8 +8,8 @@
  *   connection, the transactions that may have read the earlier day are awaited, up to `MOST_WAITS` times: connections are then
  *   closed in a later round. One long transaction, such as a dump of the database, delays no account.
  * - A day that was not closed in its night is closed in the next round, one close for each day.
- * - One process at a time closes. An owner that fails is logged and delays no other; one with many lines occupies one of
- *   `CONCURRENCY` places.
+ * - One process at a time closes. An owner that fails is logged and delays no other, whichever statement fails on it; one with many
+ *   lines occupies one of `CONCURRENCY` places. `OverdueCloses.ts` counts those that stay.
  * - Memory is that of `LINES_AT_ONCE` lines for each place.
  */
 import * as Clock from "effect/Clock"
@@ -28,6 +28,7 @@ import { is } from "../database/statements/Seek.ts"
 import { rows, statement, texts, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, transientAsUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { CLOSING_LOCK, exclusively } from "../database/AdvisoryLocks.ts"
+import { attemptWrite, bisect } from "../database/batching/Bisection.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { afterClose, bookOf, type CloseRow, closeColumns, columns, ownerOf, rowOf } from "./CloseRow.ts"
 import { type ClosedDay, type DayStart, openDay } from "./DayDigest.ts"
@@ -93,6 +94,12 @@ export class Closes extends Context.Service<
           ([row]) => row
         )
 
+      const lastEndedDay = Effect.gen(function* () {
+        const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS
+        const [row] = yield* orUnavailable(sql.unsafe<{ day: string }>(...lastDayAt({ ms })))
+        return row!.day
+      })
+
       /** Closes the days of one owner. Its day is raised already. */
       const closeOwner = Effect.fnUntraced(function* (of: BooksOf, through: string) {
         const last = yield* lastOf(of)
@@ -115,15 +122,8 @@ export class Closes extends Context.Service<
           Effect.forEach(
             owners,
             (of) =>
-              closeOwner(of, through).pipe(
-                Effect.catchCause((cause) =>
-                  Effect.as(
-                    Effect.annotateLogs(Effect.logError("a day could not be closed", describeCause(cause)), {
-                      owner_id: ownerOf(of)
-                    }),
-                    0
-                  )
-                )
+              Effect.catchCause(closeOwner(of, through), (cause) =>
+                Effect.as(logFailure(ownerOf(of), describeCause(cause)), 0)
               ),
             { concurrency: CONCURRENCY }
           ),
@@ -132,8 +132,13 @@ export class Closes extends Context.Service<
 
       /** Those of the owners whose later postings get a later day. A locked one waits for the next round. */
       const raise = (owners: ReadonlyArray<string>, through: string) =>
-        Effect.map(runToCompletion(sql)(sql.unsafe<{ owner_id: string }>(...raiseDays({ owners, through }))), (rows) =>
-          rows.map(({ owner_id }) => owner_id)
+        Effect.map(
+          bisect(
+            owners,
+            (some) => attemptWrite(sql, sql.unsafe<{ owner_id: string }>(...raiseDays({ owners: some, through }))),
+            (owner, { code }) => logFailure(owner, code)
+          ),
+          (raised) => raised.flat().map(({ owner_id }) => owner_id)
         )
 
       /** Waits for the transactions that are open now: they may have read the day before it was raised. False where one stays. */
@@ -191,9 +196,7 @@ export class Closes extends Context.Service<
 
       return Closes.of({
         closeDue: Effect.gen(function* () {
-          const nowMs = yield* Clock.currentTimeMillis
-          const [row] = yield* orUnavailable(sql.unsafe<{ through: string }>(...lastEndedDay({ nowMs })))
-          const { through } = row!
+          const through = yield* lastEndedDay
           const closing = Effect.zipWith(closeAccounts(through), closeConnections(through), (one, other) => one + other)
           const connection = yield* sql.reserve
           return Option.getOrElse(yield* exclusively(connection, closing, CLOSING_LOCK), () => 0)
@@ -231,11 +234,17 @@ const OWNERS_AT_ONCE = 200
 const MOST_WAITS = 60
 const NIL = "00000000-0000-0000-0000-000000000000"
 
-/** The last day that ended at least ten minutes ago. */
-const lastEndedDay = statement(
-  { nowMs: value("double precision") },
-  ({ nowMs }) => `SELECT (${dayOf(`(to_timestamp(${nowMs} / 1000) - interval '10 minutes')`)} - 1)::text AS through`
+const logFailure = (ownerId: string, reason: string) =>
+  Effect.annotateLogs(Effect.logError("a day could not be closed", reason), { owner_id: ownerId })
+
+/** The last day that had ended at a time, in milliseconds since 1970. */
+export const lastDayAt = statement(
+  { ms: value("double precision") },
+  ({ ms }) => `SELECT (${dayOf(`to_timestamp(${ms} / 1000)`)} - 1)::text AS day`
 )
+
+/** A day is closed this long after its end. */
+export const CLOSED_AFTER_MS = 600_000
 
 /** Accounts, and connections with money of nobody, that have transfers of ended days. */
 const findDue = statement(
@@ -246,20 +255,20 @@ const findDue = statement(
   ORDER BY open_day, owner_id LIMIT ${OWNERS_AT_ONCE}`
 )
 
-/** Connections whose bank moved money after their last close. */
-const findDueConnections = statement(
-  { through: value("text") },
-  ({ through }) => `
-  SELECT c.id FROM acquirer_connections c
+/** Connections whose bank moved money after their last close, with the first day of it. */
+export const dueConnections = (through: string) => `
+  SELECT c.id, due.day FROM acquirer_connections c
   LEFT JOIN LATERAL (
     SELECT day FROM closes WHERE owner_id = c.id AND book = 'bank' ORDER BY owner_id DESC, book DESC, day DESC LIMIT 1
   ) last ON true
-  WHERE EXISTS (
-    SELECT FROM ledger_transfers t
+  CROSS JOIN LATERAL (
+    SELECT t.day FROM ledger_transfers t
     WHERE t.connection_id IS NOT NULL AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
       AND (t.connection_id, t.day) <= (c.id, ${through}::date)
-  )`
-)
+    ORDER BY t.connection_id, t.day LIMIT 1
+  ) due`
+
+const findDueConnections = statement({ through: value("text") }, ({ through }) => dueConnections(through))
 
 /** From its commit on, no posting of these owners, or through these connections, gets a day that is to be closed. */
 const raiseDays = statement(

@@ -60,6 +60,47 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
   )
 
   it.effect.skipIf(!hasBrowser)(
+    "OPR-260: a period is printed with all its lines, and says on paper where it is not",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { accountId } = yield* makeCaller()
+        const sql = yield* SqlClient
+        yield* sql`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day, credit_after)
+        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), n,
+          CASE WHEN n <= 120 THEN date '2026-01-10' ELSE '2026-02-10' END, n
+        FROM generate_series(1, 1140) n`
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.signIn(operatorToken)
+          const rows = page.locator("tbody tr")
+          const note = page.getByText(/Only [0-9]+ rows are on this paper/)
+          await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
+          await rows.nth(49).waitFor()
+          assert.strictEqual(await rows.count(), 50)
+          assert.isFalse(await note.isVisible())
+          await page.emulateMedia({ media: "print" })
+          assert.isTrue(await note.isVisible())
+          await page.emulateMedia({ media: "screen" })
+          await page.getByRole("link", { name: "All lines, to print" }).press("Enter")
+          await rows.nth(119).waitFor()
+          assert.strictEqual(await rows.count(), 120)
+          await page.emulateMedia({ media: "print" })
+          assert.strictEqual(await note.count(), 0)
+          await page.goto(`/statements?account_id=${accountId}&from=2026-02-01&to=2026-02-28&lines=all`)
+          await rows.nth(999).waitFor()
+          assert.strictEqual(await rows.count(), 1000)
+          await page.getByText("Only 1000 rows are on this paper").waitFor()
+          await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
+          await note.waitFor()
+          await visit.look("books-paper")
+          visit.assertNoFault()
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
     "OPR-260, OPR-262: a statement has the balance after each line, and opening and closing of the period; lines lead to what is behind",
     () =>
       Effect.gen(function* () {
@@ -131,7 +172,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         // Of the second close, the figures; of a day that ended, an entry without a close.
         yield* asOwner(`UPDATE closes SET closing = closing + 1 WHERE owner_id = '${accountId}' AND lines_hash =
           (SELECT lines_hash FROM closes WHERE owner_id = '${accountId}' ORDER BY day OFFSET 1 LIMIT 1)`)
-        const { accountId: unclosed } = yield* makeCaller()
+        const { accountId: unclosed } = yield* makeCaller({ account: { name: "Padaria" } })
+        yield* sql`UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = ${unclosed}::uuid AND kind = 'available'`
         yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position,
             day, credit_after)
           VALUES (uuidv7(), ${unclosed}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 1, '2026-01-02', 1)`
@@ -140,7 +182,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await visit.signIn(operatorToken)
           await page.goto(`/closes?account_id=${accountId}`)
           await page.getByText("broken", { exact: true }).waitFor()
-          await page.goto(`/closes?account_id=${unclosed}`)
+          await page.goto("/")
+          await page.getByText("has a day that is not closed").waitFor()
+          await visit.look("books-needs-person")
+          await page.getByRole("link", { name: "1 account has a day that is not closed" }).click()
+          await page.waitForURL(`**/closes?account_id=${unclosed}`)
           await page.getByRole("alert").getByText("02/01/2026 has ended and is not closed").waitFor()
           await visit.look("books-unclosed")
           visit.assertNoFault()

@@ -99,7 +99,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
   )
 
   it.effect.skipIf(!hasBrowser)(
-    "OPR-61, OPR-65, OPR-159: a provider is connected, checked, stopped, paused, and gets other credentials",
+    "OPR-61, OPR-65, OPR-159, OPR-259: a provider is connected, checked, stopped, paused, and gets its bank account and other credentials",
     () =>
       Effect.gen(function* () {
         const { operatorToken, operatorUrl } = yield* TestService
@@ -144,6 +144,14 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await visit.press("Pause")
           await visit.submit("Pause")
           await page.locator("h1 ~ .chip", { hasText: "paused" }).waitFor()
+          await visit.press("Change")
+          await visit.look("connection-change")
+          await visit.submit("Change", {
+            "Bank in OFX optional": "341",
+            "Branch in OFX optional": "1234",
+            "Number in OFX optional": "56789-0"
+          })
+          await page.getByRole("definition").filter({ hasText: "341 / 1234 / 56789-0" }).waitFor()
           await visit.press("Rotate credentials")
           await visit.submit("Rotate credentials", { "Client secret optional": "another-secret" })
           await visit.press("Check")

@@ -1,10 +1,12 @@
 /** Daily closes: complete days, chained by hashes, and what verification says of a tampered one. */
 import { assert, layer } from "@effect/vitest"
-import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
+import type { BalanceTransaction, Close, OverdueClose } from "@pix-payments/api/operator/Books"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { closeDays } from "../support/Closing.ts"
+import * as LedgerWatch from "../../src/alerts/LedgerWatch.ts"
+import { measure, OverdueCloses } from "../../src/ledger/OverdueCloses.ts"
+import { closeDays, daysAhead } from "../support/Closing.ts"
 import { changeSchema } from "../support/LiveSchema.ts"
 import {
   assertLedgerHolds,
@@ -16,6 +18,8 @@ import {
   verification,
   type Verification
 } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
+import { gauge } from "../support/RawConnection.ts"
 import { TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -155,49 +159,96 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
     })
   )
 
-  it.effect("OPR-255: an owner that cannot be closed delays no other, and is closed later", () =>
+  it.effect(
+    "OPR-255, OPR-264: an owner that cannot be closed delays no other, is counted and named, and is closed later",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const sql = yield* SqlClient
+        const { list } = yield* OverdueCloses
+        const overdue = Effect.suspend(() => daysAhead(ahead)(list(10)))
+        const counted = Effect.andThen(measure, gauge("closes_overdue"))
+        const bank = `connections/${SIMULATOR_CONNECTION}`
+        yield* sql.unsafe(`CREATE FUNCTION refuse_close() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN RAISE EXCEPTION 'refused'; END $$`)
+        // The insert of a close, of an account and of a bank account; and the update of many accounts before they are closed.
+        for (const { on, of } of [
+          { on: "INSERT ON closes", of: "account" },
+          { on: "UPDATE ON ledger_accounts", of: "account" },
+          { on: "INSERT ON closes", of: "connection" }
+        ]) {
+          const { accountId: failing, key: failingKey } = yield* makeCaller()
+          const { accountId, key } = yield* makeCaller()
+          const charge = yield* paidCharge(failingKey, 100)
+          yield* paidCharge(key, 100)
+          const before = (yield* closesOf(bank)).length
+          const broken = of === "account" ? failing : SIMULATOR_CONNECTION
+          yield* changeSchema(`CREATE TRIGGER refuse BEFORE ${on} FOR EACH ROW
+            WHEN (NEW.owner_id = '${broken}') EXECUTE FUNCTION refuse_close()`)
+          ahead += 3
+          yield* closeDays(ahead)
+          assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
+          assert.strictEqual((yield* closesOf(`accounts/${failing}`)).length, of === "account" ? 0 : 1)
+          assert.strictEqual((yield* closesOf(bank)).length, of === "account" ? before + 1 : before)
+          const [line] = yield* linesOf(of === "account" ? `accounts/${failing}` : `${bank}`).pipe(
+            Effect.map((lines) => lines.filter(({ source }) => source.id === charge.id))
+          )
+          const isConnection = of === "connection"
+          assert.deepStrictEqual(yield* overdue, [{ owner_id: broken, is_connection: isConnection, day: line!.day }])
+          // By the service's clock too.
+          yield* tampered(
+            `UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = '${broken}' AND open_day IS NOT NULL`
+          )
+          assert.strictEqual(yield* counted, isConnection ? 0 : 1)
+          yield* changeSchema(`DROP TRIGGER refuse ON ${on.split(" ").at(-1)!}`)
+          yield* closeDays(ahead)
+          assert.deepStrictEqual(yield* overdue, [])
+          assert.strictEqual(yield* counted, 0)
+        }
+      })
+  )
+
+  it.effect("OPR-264, OPR-39: operators see the overdue days of their accounts", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
-      const { accountId: broken, key: brokenKey } = yield* makeCaller()
-      const { accountId, key } = yield* makeCaller()
-      yield* paidCharge(brokenKey, 100)
-      yield* paidCharge(key, 100)
-      yield* sql.unsafe(`CREATE FUNCTION refuse_close() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'refused'; END $$`)
-      yield* changeSchema(`CREATE TRIGGER refuse BEFORE INSERT ON closes FOR EACH ROW
-        WHEN (NEW.owner_id = '${broken}') EXECUTE FUNCTION refuse_close()`)
-      ahead += 3
-      yield* closeDays(ahead)
-      assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
-      assert.strictEqual((yield* closesOf(`accounts/${broken}`)).length, 0)
-      yield* changeSchema(`DROP TRIGGER refuse ON closes`)
-      yield* closeDays(ahead)
-      assert.strictEqual((yield* closesOf(`accounts/${broken}`)).length, 1)
+      const { accountId } = yield* makeCaller()
+      const { accountId: other } = yield* makeCaller()
+      const overdue = operated<{ data: ReadonlyArray<OverdueClose> }>("GET", "/closes/overdue")
+      assert.deepStrictEqual((yield* overdue).data, [])
+      yield* sql`UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = ${accountId}::uuid AND kind = 'available'`
+      const named: OverdueClose = {
+        object: "overdue_close",
+        account_id: accountId,
+        connection_id: null,
+        day: "2026-01-02"
+      }
+      assert.deepStrictEqual((yield* overdue).data, [named])
+      for (const [limitedTo, seen] of [
+        [accountId, [named]],
+        [other, new Array<OverdueClose>()]
+      ] as const) {
+        const { call } = yield* makeOperator("viewer", [limitedTo])
+        const { body } = yield* call<{ data: ReadonlyArray<OverdueClose> }>("GET", "/operator/v1/closes/overdue")
+        assert.deepStrictEqual(body.data, seen)
+      }
+      yield* sql`UPDATE ledger_accounts SET open_day = NULL WHERE owner_id = ${accountId}::uuid`
     })
   )
 
-  it.effect("OPR-255: a transaction that stays open delays no account, and bank accounts until it has ended", () =>
+  it.effect("OPR-30, OPR-256: a day that is not as it was closed is a difference of the ledger's metric", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
-      const sql = yield* SqlClient
       const { accountId, key } = yield* makeCaller()
-      const bank = `connections/${SIMULATOR_CONNECTION}`
       yield* paidCharge(key, 100)
-      const before = (yield* closesOf(bank)).length
       ahead += 3
-      yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`SELECT 1`
-          // The service has other connections.
-          yield* closeDays(ahead)
-          assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
-          assert.strictEqual((yield* closesOf(bank)).length, before)
-        })
-      )
       yield* closeDays(ahead)
-      assert.isAbove((yield* closesOf(bank)).length, before)
-      assert.deepStrictEqual((yield* inFull).closes, [])
+      assert.strictEqual(yield* LedgerWatch.check, 0)
+      yield* tampered(`UPDATE closes SET closing = closing + 1 WHERE owner_id = '${accountId}'`)
+      assert.strictEqual(yield* LedgerWatch.check, 1)
+      assert.strictEqual(yield* gauge("ledger_differences"), 1)
+      yield* tampered(`UPDATE closes SET closing = closing - 1 WHERE owner_id = '${accountId}'`)
+      assert.strictEqual(yield* LedgerWatch.check, 0)
     })
   )
 

@@ -1,4 +1,5 @@
 /** What waits for a person, most urgent first, as one line for each reason. */
+import type { OverdueClose } from "@pix-payments/api/operator/Books"
 import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { DEADLINE_HOURS } from "@pix-payments/domain/Alert"
 import type { ComponentChildren } from "preact"
@@ -6,6 +7,8 @@ import { call, type Outcome } from "../../app/Client.ts"
 import { useLoaded } from "../../app/Loaded.ts"
 import { isLimited } from "../../app/Session.ts"
 import { money } from "../../format/Money.ts"
+import { dayText } from "../../format/Time.ts"
+import { type Books, parameterOf } from "../../parts/BookChoice.tsx"
 import { Card } from "../../parts/Detail.tsx"
 import type { ListOf } from "../../parts/List.tsx"
 import { Deadline, now, Time } from "../../parts/Time.tsx"
@@ -30,16 +33,18 @@ const withoutTests = <A extends { readonly resource_id: string; readonly endpoin
 const NONE = { _tag: "Done", value: { data: [], has_more: false } } as const
 
 const read = async (signal: AbortSignal) => {
-  const [payouts, disputes, exceptions, deliveries, endpoints, connections, fanOuts, approvals] = await Promise.all([
-    call((api) => api.payouts.list({ query: { status: "pending", limit: LIMIT } }), signal),
-    call((api) => api.disputes.list({ query: { status: "open", order: "deadline", limit: LIMIT } }), signal),
-    call((api) => api.exceptions.list({ query: { status: "open", limit: LIMIT } }), signal),
-    call((api) => api.deliveries.list({ query: { status: "failed", limit: LIMIT } }), signal),
-    call((api) => api.webhookEndpoints.listAll({ query: { failing: "true", limit: LIMIT } }), signal),
-    isLimited() ? NONE : call((api) => api.connections.list({ query: { limit: LIMIT } }), signal),
-    call((api) => api.outboxFailures.list({ query: { limit: LIMIT } }), signal),
-    call((api) => api.approvals.list({ query: { status: "pending", limit: LIMIT } }), signal)
-  ])
+  const [payouts, disputes, exceptions, deliveries, endpoints, connections, fanOuts, approvals, closes] =
+    await Promise.all([
+      call((api) => api.payouts.list({ query: { status: "pending", limit: LIMIT } }), signal),
+      call((api) => api.disputes.list({ query: { status: "open", order: "deadline", limit: LIMIT } }), signal),
+      call((api) => api.exceptions.list({ query: { status: "open", limit: LIMIT } }), signal),
+      call((api) => api.deliveries.list({ query: { status: "failed", limit: LIMIT } }), signal),
+      call((api) => api.webhookEndpoints.listAll({ query: { failing: "true", limit: LIMIT } }), signal),
+      isLimited() ? NONE : call((api) => api.connections.list({ query: { limit: LIMIT } }), signal),
+      call((api) => api.outboxFailures.list({ query: { limit: LIMIT } }), signal),
+      call((api) => api.approvals.list({ query: { status: "pending", limit: LIMIT } }), signal),
+      call((api) => api.closes.overdue({ query: { limit: LIMIT } }), signal)
+    ])
   if (payouts._tag === "Failed") return payouts
   return {
     _tag: "Done" as const,
@@ -51,7 +56,8 @@ const read = async (signal: AbortSignal) => {
       endpoints: rowsOf(endpoints),
       connections: rowsOf(connections),
       fanOuts: rowsOf(fanOuts),
-      approvals: rowsOf(approvals)
+      approvals: rowsOf(approvals),
+      closes: rowsOf(closes)
     }
   }
 }
@@ -94,7 +100,7 @@ const first = (instants: ReadonlyArray<string>): string | undefined => instants.
 
 const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
   const text = todayWords()
-  const { approvals, connections, deliveries, disputes, endpoints, exceptions, fanOuts, payouts } = waiting
+  const { approvals, closes, connections, deliveries, disputes, endpoints, exceptions, fanOuts, payouts } = waiting
   const deadline = first(disputes.data.flatMap((row) => row.defense_deadline_at ?? []))
   const nextExpiry = first(approvals.data.map((row) => row.expires_at))
   const oldestPayout = first(payouts.data.map((row) => row.created_at))
@@ -102,6 +108,7 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
   const ending = connections.data.filter(isEndingSoon)
   const certificate = first(ending.flatMap((row) => row.certificate_expires_at ?? []))
   const failed = deliveries.data[0]
+  const unclosed = closes.data[0]
   const failingSince = first(endpoints.data.flatMap((row) => row.last_failure_at ?? []))
   const all: ReadonlyArray<readonly [ListOf<unknown>, Reason]> = [
     [
@@ -142,6 +149,15 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
         detail: sumOf(exceptions.data),
         at: oldestException !== undefined && <Time of={oldestException} />,
         label: text.decide
+      }
+    ],
+    [
+      closes,
+      {
+        to: `/closes?${new URLSearchParams(unclosed && parameterOf(booksOf(unclosed)))}`,
+        what: text.closes(countOf(closes)),
+        detail: unclosed && dayText(unclosed.day),
+        label: text.look
       }
     ],
     [
@@ -186,6 +202,9 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
   ]
   return all.flatMap(([rows, reason]) => (rows.data.length === 0 ? [] : [reason]))
 }
+
+const booksOf = ({ account_id, connection_id }: OverdueClose): Pick<Books, "kind" | "id"> =>
+  account_id === null ? { kind: "connection", id: connection_id ?? "" } : { kind: "account", id: account_id }
 
 export const NeedsPerson = () => {
   const { value } = useLoaded("person", read, { events: ['"event":'], every: 30, atMost: 5 })

@@ -54,6 +54,8 @@ export const todayWords = inBoth({
       isOne ? ["1 certificate", "ends soon"] : [`${text} certificates`, "end soon"],
     fanOuts: ({ isOne, text }: Count): readonly [string, string] =>
       isOne ? ["1 change", "could not be delivered"] : [`${text} changes`, "could not be delivered"],
+    closes: ({ isOne, text }: Count): readonly [string, string] =>
+      isOne ? ["1 account", "has a day that is not closed"] : [`${text} accounts`, "have days that are not closed"],
     review: "Review",
     defend: "Defend",
     decide: "Decide",
@@ -131,6 +133,8 @@ export const todayWords = inBoth({
       isOne ? ["1 certificado", "vence em breve"] : [`${text} certificados`, "vencem em breve"],
     fanOuts: ({ isOne, text }) =>
       isOne ? ["1 mudança", "não pôde ser entregue"] : [`${text} mudanças`, "não puderam ser entregues"],
+    closes: ({ isOne, text }) =>
+      isOne ? ["1 conta", "tem um dia que não foi fechado"] : [`${text} contas`, "têm dias que não foram fechados"],
     review: "Ver",
     defend: "Defender",
     decide: "Decidir",

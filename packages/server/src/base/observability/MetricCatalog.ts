@@ -73,8 +73,15 @@ export const catalog = {
   ),
   approvals_pending: gauge("max", "Requests that wait for a second operator, up to 10,000."),
 
-  ledger_differences: gauge("max", "Ledger accounts whose balance is not what their transfers say, at the last check."),
+  ledger_differences: gauge(
+    "max",
+    "Ledger accounts whose balance is not what their transfers say, and days that are not as they were closed, at the last check."
+  ),
   ledger_verified_timestamp_seconds: gauge("max", "When the ledger was last verified."),
+  closes_overdue: gauge(
+    "max",
+    "Accounts and bank accounts with a day that ended over an hour ago and is not closed, up to 10,000."
+  ),
 
   acquirer_connection_circuit_open: gauge("max", "1 while nothing is sent to the provider of a connection."),
   acquirer_connection_calls_in_flight: gauge("sum", "Calls to the provider of a connection that are in flight."),

@@ -1,5 +1,6 @@
 /** What a format of a statement is: text made of facts, of each line, and of the end. Pure. */
 import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
+import { portugueseTitles } from "@pix-payments/domain/BalanceTransaction"
 import type { Movement } from "../Lines.ts"
 
 /** Whose statement it is, of which days, and what a reader of bank files looks an account up by. */
@@ -49,20 +50,7 @@ export const reais = (cents: number, decimal: "." | "," = "."): string => {
 
 /** What a person reads of a line. */
 export const describe = ({ counterparty, reference, type }: BalanceTransaction): string =>
-  [titles[type] ?? type, counterparty?.name, reference].filter(Boolean).join(" ")
+  [titleOf(type), counterparty?.name, reference].filter(Boolean).join(" ")
 
 /** In Portuguese, as the programs that read these files are. */
-const titles: Readonly<Record<string, string>> = {
-  charge: "Pix recebido",
-  charge_refund: "Devolução",
-  charge_refund_return: "Devolução não realizada",
-  dispute_hold: "Bloqueio MED",
-  dispute_release: "Desbloqueio MED",
-  dispute_loss: "Devolução MED",
-  payout: "Transferência enviada",
-  payout_fee: "Tarifa",
-  payout_return: "Transferência não realizada",
-  release: "Liberação",
-  exception: "Valor a identificar",
-  adjustment: "Ajuste"
-}
+const titleOf = (type: string): string => (portugueseTitles as Readonly<Record<string, string>>)[type] ?? type

@@ -2,10 +2,14 @@
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
 import { funded } from "../../support/Money.ts"
 import { makeOperator } from "../../support/Operators.ts"
+import { eventually } from "../../support/Receiver.ts"
 import { type Fields, TestService } from "../../support/TestService.ts"
+import { waitingFor } from "../../support/Waiting.ts"
 
 interface Account {
   readonly auto_payout_enabled: boolean
@@ -40,6 +44,42 @@ layer(TestService.layer(), { excludeTestServices: true })("Loosened accounts", (
         }
         assert.deepStrictEqual(yield* accountNow, [true, 0])
       })
+  )
+
+  it.effect("OPR-112: an account is not moved to another connection by one person, also where it moves meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { one, other } = yield* makeApprovers
+      const { accountId } = yield* funded(1000)
+      const connections = yield* sql<{ id: string }>`
+        INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+        SELECT uuidv7(), 'Banco', 'api-pix', 'efi', n || '@example.com', now() FROM generate_series(1, 2) n RETURNING id`
+      const [first, second] = connections.map(({ id }) => id)
+      const move = (to: string | null) =>
+        one.call<Approval>("PATCH", `/operator/v1/accounts/${accountId}`, { body: { connection_id: to } })
+      const isAt = Effect.map(
+        sql<{ at: string | null }>`SELECT connection_id AS at FROM accounts WHERE id = ${accountId}::uuid`,
+        ([row]) => row?.at
+      )
+      // Where it is already, nothing moves.
+      assert.strictEqual((yield* move(null)).status, 200)
+      const asked = yield* move(first!)
+      assert.strictEqual(asked.status, 202)
+      assert.isNull(yield* isAt)
+      assert.strictEqual((yield* approve(other.call, asked.body.id)).status, 200)
+      assert.strictEqual(yield* isAt, first)
+      for (const to of [second!, null, second!.toUpperCase()]) assert.strictEqual((yield* move(to)).status, 202)
+      // It is planned while the account is there, and its statement waits until the account is elsewhere.
+      const moving = yield* Effect.gen(function* () {
+        yield* sql`SELECT FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
+        const fiber = yield* Effect.forkChild(move(first!), { startImmediately: true })
+        yield* eventually(waitingFor("accounts"), (count) => count > 0)
+        yield* sql`UPDATE accounts SET connection_id = ${second!}::uuid WHERE id = ${accountId}::uuid`
+        return fiber
+      }).pipe(sql.withTransaction)
+      assert.strictEqual((yield* Fiber.join(moving)).status, 202)
+      assert.strictEqual(yield* isAt, second)
+    })
   )
 
   it.effect("OPR-48: the bank account of a requested TED is masked in its approval and in the audit log", () =>

@@ -9,10 +9,11 @@ import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { NotFoundError } from "../../../base/Errors.ts"
-import { toClose, toTransaction } from "../../../ledger/BookResources.ts"
+import { toClose, toOverdueClose, toTransaction } from "../../../ledger/BookResources.ts"
 import { Closes } from "../../../ledger/Closes.ts"
 import { LineDetails } from "../../../ledger/LineDetails.ts"
 import { type BooksOf, Lines, type LinesOf } from "../../../ledger/Lines.ts"
+import { OverdueCloses } from "../../../ledger/OverdueCloses.ts"
 import { csv } from "../../../ledger/statements/Csv.ts"
 import type { Format, StatementFacts } from "../../../ledger/statements/Format.ts"
 import { chartOf, journal } from "../../../ledger/statements/Journal.ts"
@@ -81,6 +82,7 @@ export const connectionBooksHandlers = Effect.gen(function* () {
 export const closesHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const connections = yield* ConnectionStore
+  const overdue = yield* OverdueCloses
   const makePackage = yield* monthlyPackage
 
   /** The books that a query names: an account's or a connection's. */
@@ -101,6 +103,11 @@ export const closesHandlers = Effect.gen(function* () {
   })
 
   const handlers: OperatorHandlers<"closes"> = {
+    overdue: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        return listAnswer(yield* overdue.list(page.limit + 1), toOverdueClose, page)
+      }),
     package: ({ caller, params: { month }, query }) =>
       Effect.gen(function* () {
         if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) return yield* new NotFoundError()
