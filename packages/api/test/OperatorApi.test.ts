@@ -117,13 +117,19 @@ const operatorContract = {
   approvals: ["GET /approvals list", "GET /approvals/{id} retrieve"],
   approvalActions: ["POST /approvals/{id}/approve approve", "POST /approvals/{id}/reject reject"],
   events: ["GET /events/stream stream", "GET /events list"],
-  disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
+  disputes: [
+    "GET /disputes list",
+    "GET /disputes/summary summary",
+    "GET /disputes/export export",
+    "GET /disputes/{id} retrieve"
+  ],
   exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
   exceptionActions: [
     "POST /exceptions/{id}/resolve resolve",
     "POST /exceptions/{id}/refund refund",
     "POST /exceptions/{id}/settle settle"
   ],
+  disputeFiles: ["GET /dispute-files/{id} retrieve"],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   bankStatements: ["POST /bank-statements import", "GET /bank-statements list", "GET /bank-statements/{id} retrieve"],
   reconciliations: [
@@ -132,13 +138,18 @@ const operatorContract = {
     "GET /reconciliations/{id} retrieve",
     "GET /reconciliations/{id}/lines lines"
   ],
-  deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
+  deliveries: [
+    "GET /deliveries list",
+    "GET /deliveries/summary summary",
+    "GET /deliveries/export export",
+    "GET /deliveries/{id} retrieve"
+  ],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
   webhookEndpoints: ["GET /webhooks listAll", "GET /applications/{id}/webhooks list", "GET /webhooks/{id} retrieve"],
   webhookEndpointActions: ["PATCH /webhooks/{id} update", "POST /webhooks/{id}/test test"],
   outboxFailures: ["GET /outbox-failures list"],
   outboxFailureActions: ["POST /outbox-failures/{id}/retry retry"],
-  requests: ["GET /requests list"],
+  requests: ["GET /requests list", "GET /requests/summary summary", "GET /requests/export export"],
   audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
   timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
   accountBooks: [
