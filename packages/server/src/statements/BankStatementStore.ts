@@ -6,7 +6,7 @@
  * - A file is stored once, by its bytes; the same file again is answered as the first time.
  * - A line is stored once, whichever files have it: it is known by its day, amount and end-to-end id, and by how many of these the
  *   day has. So two equal fees are two lines, also where one file has the morning and another the day.
- * - A file of another account number than those before it stores nothing.
+ * - A file of another bank or account number than those before it stores nothing.
  *
  * Rules: OPR-275, OPR-276.
  */
@@ -84,11 +84,13 @@ export class BankStatementStore extends Context.Service<
       const found = (where: string, parameters: ReadonlyArray<unknown>) =>
         sql.unsafe<BankStatementRow>(`SELECT ${columns} FROM bank_statements ${where}`, parameters)
 
-      const isOther = Effect.fnUntraced(function* (bankAccount: string, account: string | null) {
-        if (account === null) return false
-        const before = yield* sql<{ account: string }>`
-          SELECT DISTINCT account FROM bank_statements WHERE connection_id = ${bankAccount}::uuid AND account IS NOT NULL LIMIT 10`
-        return before.length > 0 && !before.some((row) => isSameAccount(row.account, account))
+      const isOther = Effect.fnUntraced(function* (bankAccount: string, { account, bank }: Statement) {
+        const before = yield* sql<{ bank: string | null; account: string | null }>`
+          SELECT DISTINCT bank, account FROM bank_statements WHERE connection_id = ${bankAccount}::uuid LIMIT 10`
+        const isLike = (row: (typeof before)[number]) =>
+          (bank === null || row.bank === null || row.bank === bank) &&
+          (account === null || row.account === null || isSameAccount(row.account, account))
+        return before.length > 0 && !before.some(isLike)
       })
 
       const accountOf = (connectionId: string) =>
@@ -112,8 +114,7 @@ export class BankStatementStore extends Context.Service<
                 const digest = createHash("sha256").update(file).digest("hex")
                 const [known] = yield* found("WHERE connection_id = $1::uuid AND digest = $2", [bankAccount, digest])
                 if (known !== undefined) return { row: known, isKnown: true }
-                if (yield* isOther(bankAccount, read.account))
-                  return yield* new OtherAccount({ account: read.account ?? "" })
+                if (yield* isOther(bankAccount, read)) return yield* new OtherAccount({ account: read.account ?? "" })
                 const nowMs = yield* Clock.currentTimeMillis
                 const { id } = ids.next()
                 yield* sql`INSERT INTO bank_statements ${sql.insert({
@@ -121,6 +122,7 @@ export class BankStatementStore extends Context.Service<
                   connection_id: bankAccount,
                   digest,
                   format: read.format,
+                  bank: read.bank,
                   account: read.account,
                   from_day: read.from,
                   to_day: read.to,

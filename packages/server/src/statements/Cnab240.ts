@@ -6,6 +6,7 @@
  */
 import {
   accountOf,
+  bankOf,
   type Balance,
   cleaned,
   dayOf,
@@ -23,6 +24,7 @@ export function* readCnab240(text: string): Generator<void, Statement | string> 
   const unread: Array<UnreadLine> = []
   const problems: Array<string> = []
   const accounts = new Set<string>()
+  let bank: string | null = null
   let opening: Balance | null = null
   let closing: Balance | null = null
   let lotSum = { debits: 0, credits: 0 }
@@ -42,6 +44,7 @@ export function* readCnab240(text: string): Generator<void, Statement | string> 
     if (kind === "0" || kind === "9") continue
     if (kind === "1") {
       accounts.add(accountOf(at(59, 71)) ?? "")
+      bank = bankOf(at(1, 3))
       lotSum = { debits: 0, credits: 0 }
       const read = balanceAt(at)
       if (read === undefined) problems.push(`line ${line}: the opening balance cannot be read`)
@@ -73,6 +76,7 @@ export function* readCnab240(text: string): Generator<void, Statement | string> 
   const [account = null] = accounts
   return {
     format: "cnab240",
+    bank,
     account,
     from: opening?.day ?? days[0] ?? null,
     to: closing?.day ?? days.at(-1) ?? null,

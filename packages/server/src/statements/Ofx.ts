@@ -5,6 +5,7 @@
  */
 import {
   accountOf,
+  bankOf,
   type Balance,
   centsOf,
   cleaned,
@@ -19,7 +20,7 @@ import {
 
 /** The statement, or why the file is none. */
 export function* readOfx(text: string): Generator<void, Statement | string> {
-  const { accounts, balance, currencies, hasCard, range, transactions } = yield* elementsOf(text)
+  const { accounts, balance, bank, currencies, hasCard, range, transactions } = yield* elementsOf(text)
   if (hasCard) return "it is the statement of a card"
   if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
   if (accounts.size > 1) return "it has several accounts"
@@ -36,6 +37,7 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   const repeated = repeatedIn(lines)
   return {
     format: "ofx",
+    bank,
     account,
     from: dayOf(range.from) ?? null,
     to: dayOf(range.to) ?? null,
@@ -108,6 +110,7 @@ function* elementsOf(text: string) {
   const currencies: Array<string> = []
   const balance: Record<string, string> = {}
   const range = { from: "", to: "" }
+  let bank: string | null = null
   let hasCard = false
   let current: Transaction | undefined
   let inBalance = false
@@ -132,12 +135,13 @@ function* elementsOf(text: string) {
     else if (slash !== "" || value === "") continue
     else if (current !== undefined) current.fields[tag] ??= value
     else if (inBalance) balance[tag] ??= value
+    else if (tag === "BANKID") bank ??= bankOf(value)
     else if (tag === "ACCTID") accounts.add(accountOf(value) ?? "")
     else if (tag === "CURDEF") currencies.push(value.toUpperCase())
     else if (tag === "DTSTART") range.from = value
     else if (tag === "DTEND") range.to = value
   }
-  return { transactions, accounts, currencies, balance, range, hasCard }
+  return { transactions, accounts, bank, currencies, balance, range, hasCard }
 }
 
 const LINE_FEED = 10

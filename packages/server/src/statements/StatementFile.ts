@@ -5,10 +5,13 @@
  * - The core of a line (day, signed amount) is strict: it is read or the line is named among `unread`, with its number. No line is
  *   dropped. Everything else of a line is tolerant: what cannot be read is absent.
  * - The file says its own dialect: encoding, end tags, decimal comma, debits without a sign, balances among the lines.
+ * - A line or a closing balance of a day that is more than a week away is not read: banks book a weekend on the Monday, and no later.
  * - It has at most `MAX_FILE_BYTES` and `MAX_LINES` lines, of one account in reais. Anything else is `UnreadableFile`.
  *
  * Rules: OPR-273, OPR-274.
  */
+import { formatInstant } from "@pix-payments/domain/Instant"
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -27,7 +30,10 @@ export const readStatement = Effect.fnUntraced(function* (bytes: Uint8Array) {
   const turns = reading(bytes)
   while (true) {
     const { done, value } = turns.next()
-    if (done === true) return yield* Effect.fromResult(value)
+    if (done === true) {
+      const latest = formatInstant((yield* Clock.currentTimeMillis) + WEEK_MS).slice(0, 10)
+      return untilDay(latest, yield* Effect.fromResult(value))
+    }
     yield* Effect.yieldNow
   }
 })
@@ -46,6 +52,30 @@ export function* reading(bytes: Uint8Array): Generator<void, Result.Result<State
   if (read.lines.length + read.unread.length > MAX_LINES) return unreadable(`it has more than ${MAX_LINES} lines`)
   return Result.succeed({ ...read, problems: [...read.problems, ...differenceOf(read)] })
 }
+
+/** Without what is of a later day. */
+export const untilDay = (latest: string, statement: Statement): Statement => {
+  const late = statement.lines.filter(({ day }) => day > latest)
+  const isLate = statement.closing !== null && statement.closing.day > latest
+  return {
+    ...statement,
+    from: statement.from !== null && statement.from > latest ? null : statement.from,
+    to: statement.to !== null && statement.to > latest ? latest : statement.to,
+    closing: isLate ? null : statement.closing,
+    lines: statement.lines.filter(({ day }) => day <= latest),
+    unread: [
+      ...statement.unread,
+      ...late.map(({ day, description, line }) => ({
+        line,
+        reason: "its day is to come",
+        text: `${day} ${description}`
+      }))
+    ],
+    problems: isLate ? [...statement.problems, "the day of its closing balance is to come"] : statement.problems
+  }
+}
+
+const WEEK_MS = 7 * 24 * 3_600_000
 
 const unreadable = (reason: string) => Result.fail(new UnreadableFile({ reason }))
 

@@ -32,6 +32,8 @@ export interface Balance {
 
 export interface Statement {
   readonly format: "ofx" | "cnab240"
+  /** The three digits of the bank; null where the file does not say them. */
+  readonly bank: string | null
   /** Digits and letters of the account's number; null where the file does not say it. */
   readonly account: string | null
   readonly from: string | null
@@ -86,6 +88,9 @@ export const endToEndIdIn = (...texts: ReadonlyArray<string>): string | null => 
 
 /** A balance that a bank writes among the movements. */
 export const isBalance = (description: string): boolean => /^\s*(?:SALDO|S A L D O|SDO)\b/i.test(description)
+
+/** The code of a bank: `341`, `0341`. Another number is none. */
+export const bankOf = (text: string): string | null => /^0*(\d{3})$/.exec(text.trim())?.[1] ?? null
 
 /** An account's number without punctuation and leading zeros. */
 export const accountOf = (text: string): string | null => text.replace(/[^0-9A-Za-z]/g, "").replace(/^0+/, "") || null

@@ -112,6 +112,8 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
 
       assert.strictEqual((yield* importing(written(), connection.id)).status, 201)
       assertRefused(yield* importing(written({}, { account: "99999-1" }), connection.id), "INVALID_STATE")
+      // Another bank may have the same number.
+      assertRefused(yield* importing(written({}, { bank: "341" }), connection.id), "INVALID_STATE")
       // CNAB has the check digit in a column of its own, and some banks leave it out.
       assert.strictEqual((yield* importing(written({}, { account: "12345" }), connection.id)).status, 201)
       const { data } = yield* operated<{ data: ReadonlyArray<BankStatement> }>(
@@ -119,6 +121,24 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
         `/bank-statements?connection_id=${connection.id}`
       )
       assert.lengthOf(data, 2)
+    })
+  )
+
+  it.effect("OPR-276: a line of a day that is to come is named, and not a movement", () =>
+    Effect.gen(function* () {
+      const connection = yield* connectTo(yield* startDouble())
+      const late = { to: "9999-12-31", lines: [...of.lines, received("2031-01-01", 9)] }
+      for (const format of ["ofx1", "cnab240"] as const) {
+        const { body, status, text } = yield* importing(written({ format }, late), connection.id)
+        assert.strictEqual(status, 201, text)
+        assert.strictEqual(body.lines_read, of.lines.length)
+        assert.deepStrictEqual(
+          body.unread.map(({ reason }) => reason),
+          ["its day is to come"]
+        )
+        assert.isTrue(body.from === "2026-11-24" && body.to! < "2031", text)
+        assert.isNull(body.closing)
+      }
     })
   )
 

@@ -9,6 +9,7 @@ export const statementTables = [
     connection_id uuid NOT NULL REFERENCES acquirer_connections,
     digest text NOT NULL, -- SHA-256 of the file
     format text NOT NULL ${oneOf("format", ["ofx", "cnab240"])},
+    bank text, -- its three digits, as the file has them
     account text, -- the bank account's number, as the file has it
     from_day date,
     to_day date,
