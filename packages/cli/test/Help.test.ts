@@ -75,6 +75,7 @@ describe("commands", () => {
         "accountBooks.statement",
         "connectionBooks.closes",
         "connectionBooks.statement",
+        "closes.overdue",
         "closes.package"
       ]
     )

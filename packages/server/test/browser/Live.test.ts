@@ -139,7 +139,7 @@ const show = (page: Page, isVisible: boolean) =>
     `Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "${isVisible ? "visible" : "hidden"}" })`
   )
 
-const listOf = (data: ReadonlyArray<object>) => ({ object: "list", data, has_more: false })
+const listOf = (data: ReadonlyArray<object>) => ({ object: "list", data, has_more: false, next: null, looked_at: 1 })
 
 const ANSWERED = {
   id: "01900000-0000-7000-8000-000000000001",

@@ -20,9 +20,9 @@ const routesWith = (accounts: Access["accounts"]) =>
     (route) => route.endpoint.middlewares.has(OperatorAuthentication) && accessOf(route).accounts === accounts
   )
 
-/** Events begin with the moment of the request, a search and a file have no page: their own tests have their limits. */
+/** Events begin with the moment of the request, a search and a file have no page, no day is overdue here: their own tests have limits. */
 const lists = routesWith("filtered").filter(
-  ({ method, template }) => method === "GET" && !/\/(events|search|export|package)/.test(template)
+  ({ method, template }) => method === "GET" && !/\/(events|search|export|package|overdue)/.test(template)
 )
 
 /** A role other than `admin`, who is never limited, that may call a route. */
