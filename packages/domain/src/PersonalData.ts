@@ -83,7 +83,9 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   recipients: "pix_key",
   // Of a bank account.
   account: "document",
-  current_account: "document"
+  current_account: "document",
+  // Of an alert channel, which viewers do not see.
+  target: "text"
 }
 
 const masks: Readonly<Record<Exclude<PersonalKind, "fields" | "change">, (text: string) => string>> = {

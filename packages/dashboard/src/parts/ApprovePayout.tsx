@@ -1,5 +1,6 @@
 /** Releases a payout that waits for a person: on its page, and in each list that shows it. */
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
+import { legible } from "@pix-payments/domain/Text"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { may } from "../app/Session.ts"
@@ -42,7 +43,7 @@ const Question = ({ of: payout }: { readonly of: OperatorPayout }) => {
       <Facts
         of={[
           [text.destination, <Destination of={recipient} name={recipient.name} key="to" />],
-          [fields.account, <bdi key="account">{account?.name ?? id}</bdi>],
+          [fields.account, <bdi key="account">{legible(account?.name ?? id)}</bdi>],
           [fields.fee, fee > 0 && money(fee)],
           [
             text.duplicate,

@@ -133,6 +133,24 @@ layer(TestService.layer(), { excludeTestServices: true })("Events of the past", 
       assert.deepStrictEqual(yield* entriesOf(operator), [])
     }).pipe(Effect.scoped)
   )
+
+  it.effect("OPR-243: also where the past begins with thousands of others' events", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const first = yield* created((yield* makeCaller()).key)
+      yield* sql`INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+        SELECT uuidv7(), resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+        FROM (SELECT * FROM changes WHERE resource_id = ${first.id}::uuid LIMIT 1) c, generate_series(1, 5200)`
+      const { accountId, key } = yield* makeCaller()
+      const charge = yield* created(key)
+      const developer = yield* makeOperator("developer")
+      const path = `/operator/v1/events?after=oldest&account_id=${accountId}&wait=5`
+      yield* eventually(developer.call("GET", path), ({ text }) => text.includes(charge.id))
+      const entries = yield* sql`SELECT FROM audit WHERE operator_id = ${developer.id}::uuid AND action = 'events.list'`
+      assert.isAbove(entries.length, 0)
+    }).pipe(Effect.scoped)
+  )
 })
 
 layer(TestService.layer())("An open stream", (it) => {

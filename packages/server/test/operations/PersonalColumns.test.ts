@@ -29,7 +29,7 @@ const impersonal: Readonly<Record<string, string>> = {
   api_keys: "name prefix hash scopes",
   ledger_accounts: "kind",
   ledger_transfers: "debit credit reason",
-  bank_statements: "account digest format problems",
+  bank_statements: "account bank digest format problems",
   bank_statement_lines: "bank_id end_to_end_id",
   closes: "balances book hash lines_hash previous_hash",
   reconciliations: "reason states status",

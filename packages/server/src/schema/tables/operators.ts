@@ -203,7 +203,8 @@ export const operatorTables = [
   `CREATE FUNCTION approvals_stay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF OLD.used_at IS NOT NULL
-        OR (OLD.status <> 'pending' AND (NEW.status, NEW.decided_by) IS DISTINCT FROM (OLD.status, OLD.decided_by))
+        OR (OLD.status <> 'pending'
+          AND (NEW.status, NEW.decided_by, NEW.decided_at) IS DISTINCT FROM (OLD.status, OLD.decided_by, OLD.decided_at))
         OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.before::text,
             NEW.payout::text, NEW.sealed, NEW.fingerprint, NEW.intent, NEW.requested_by, NEW.made_by, NEW.created_at)
           IS DISTINCT FROM (OLD.id, OLD.action, OLD.resource_id, OLD.account_id, OLD.concerns, OLD.request::text,

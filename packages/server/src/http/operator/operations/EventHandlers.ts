@@ -116,10 +116,10 @@ export const eventHandlers = Effect.gen(function* () {
           limit: query.limit ?? defaultLimit
         }
         const batch = yield* feed.next({ ...request, waitMs: 0 })
-        // A page that follows the last one is not of the past, and neither is one without events.
+        // A page that follows the last one is not of the past, and neither is one after which nothing is.
         if (
           query.after !== undefined &&
-          batch.events.length > 0 &&
+          (batch.events.length > 0 || batch.isMore) &&
           isMasked(caller) &&
           (yield* isPast(request.after))
         ) {
