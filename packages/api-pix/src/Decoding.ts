@@ -109,14 +109,20 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/gu
 export const name = text(200)
 export const reason = text(300)
 
-/** An instant; undefined where it cannot be read. */
+/** An instant; undefined where it cannot be read, and before there was Pix: a calendar's first day stands for none. */
 export const instant = (value: unknown, { zone }: Reading): number | undefined => {
   const ms = typeof value === "string" ? parseInstant(value, zone) : undefined
-  return ms === undefined ? undefined : Math.floor(ms)
+  return ms === undefined || ms < PIX_BEGAN_MS ? undefined : Math.floor(ms)
 }
 
-/** An instant, or that of seeing. */
-export const instantOrNow = (value: unknown, reading: Reading): number => instant(value, reading) ?? reading.nowMs
+/** The instant of what has happened, or that of seeing. Clocks differ by less than a day. */
+export const instantOrNow = (value: unknown, reading: Reading): number => {
+  const ms = instant(value, reading)
+  return ms === undefined || ms > reading.nowMs + DAY_MS ? reading.nowMs : ms
+}
+
+const PIX_BEGAN_MS = Date.UTC(2020, 10, 1)
+const DAY_MS = 86_400_000
 
 const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
 
