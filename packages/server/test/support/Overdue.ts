@@ -20,18 +20,23 @@ export const overduePayoutOf = Effect.gen(function* () {
 
 export const overduePayout = Effect.map(overduePayoutOf, ({ id }) => id)
 
-/** The refund of a charge of 1000 cents. */
-export const overdueRefundOf = Effect.gen(function* () {
-  const { makeCaller } = yield* TestService
-  const caller = yield* makeCaller()
-  const { id: chargeId } = yield* paidCharge(caller.key, 1000)
-  const { refunds } = yield* operated<{ refunds: ReadonlyArray<Refund> }>("POST", `/charges/${chargeId}/refund`, {
-    description: "hold@simulator.test"
+const overdueRefundOfCents = (amount: number) =>
+  Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const caller = yield* makeCaller()
+    const { id: chargeId } = yield* paidCharge(caller.key, 1000)
+    const { refunds } = yield* operated<{ refunds: ReadonlyArray<Refund> }>("POST", `/charges/${chargeId}/refund`, {
+      amount,
+      description: "hold@simulator.test"
+    })
+    const { id } = refunds[0]!
+    yield* askedLongAgo(id)
+    return { ...caller, chargeId, id }
   })
-  const { id } = refunds[0]!
-  yield* askedLongAgo(id)
-  return { ...caller, chargeId, id }
-})
+
+/** The refund of a charge of 1000 cents; of 400 cents of it. */
+export const overdueRefundOf = overdueRefundOfCents(1000)
+export const overduePartOf = overdueRefundOfCents(400)
 
 export const overdueRefund = Effect.map(overdueRefundOf, ({ id }) => id)
 
