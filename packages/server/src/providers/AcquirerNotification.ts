@@ -25,6 +25,8 @@ const Amount = { amount: Schema.optionalKey(Schema.Int) }
 const Txid = { txid: Schema.String, ...Fact }
 /** Of a Pix. An empty `txid` names no charge. */
 const OfPix = { ...Txid, endToEndId: Schema.String, ...Amount }
+/** Of a return. `requestId`: what its requester chose, within its Pix. A provider may leave its own id out. */
+const Return = { ...OfPix, requestId: Schema.optionalKey(Schema.String) }
 /** Of a dispute, by our id or, where that is empty, by the provider's, which is then `externalId`. */
 const Dispute = { disputeId: Schema.String, ...Fact }
 const Payout = { payoutId: Schema.String, ...Fact }
@@ -46,7 +48,7 @@ export const AcquirerNotification = Schema.Union([
     key: Schema.optionalKey(Schema.String)
   }),
   Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.refunded", OfPix),
+  Schema.TaggedStruct("charge.refunded", Return),
   Schema.TaggedStruct("med.opened", {
     ...OfPix,
     reason: Schema.String,
@@ -55,7 +57,7 @@ export const AcquirerNotification = Schema.Union([
     isLost: Schema.optionalKey(Schema.Boolean)
   }),
   // The institution returned the Pix, and no MED had been opened.
-  Schema.TaggedStruct("charge.returned", { ...OfPix, as: Schema.Literals(["refunded", "charged_back"]) }),
+  Schema.TaggedStruct("charge.returned", { ...Return, as: Schema.Literals(["refunded", "charged_back"]) }),
   // The outcome of a return that the service ordered.
   Schema.TaggedStruct("return.completed", { orderId: Schema.String, ...Fact }),
   Schema.TaggedStruct("return.failed", { orderId: Schema.String, reason: Schema.String, ...Fact }),
@@ -94,9 +96,17 @@ export const subjectOf = (notification: AcquirerNotification): string => {
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
-/** The key of a notification; none where nothing in it can identify a duplicate, or what it is of does. */
-export const keyOf = (notification: AcquirerNotification): string | undefined =>
-  isOutcome(notification) ? undefined : factOf(notification)
+/**
+ * The keys of a notification: one with any of them is a copy. None where nothing in it can identify a duplicate, or what it is
+ * of does.
+ */
+export const keysOf = (notification: AcquirerNotification): ReadonlyArray<string> => {
+  if (isOutcome(notification)) return []
+  const { connectionId } = notification
+  const requestId = "requestId" in notification ? notification.requestId : undefined
+  const byRequest = requestId === undefined ? undefined : within(connectionId, returnKey(requestId))
+  return [...new Set([factOf(notification), byRequest])].filter((key) => key !== undefined)
+}
 
 /** An acquirer that names the fact reports it once under this name. */
 const isOutcome = (notification: AcquirerNotification): boolean =>
@@ -105,9 +115,11 @@ const isOutcome = (notification: AcquirerNotification): boolean =>
 /** The fact of a notification, within all connections. */
 const factOf = (notification: AcquirerNotification): string | undefined => {
   const key = keyWithinConnection(notification)
-  const { connectionId } = notification
-  return key === undefined || connectionId === undefined ? key : `${connectionId}/${key}`
+  return key === undefined ? undefined : within(notification.connectionId, key)
 }
+
+const within = (connectionId: string | undefined, key: string): string =>
+  connectionId === undefined ? key : `${connectionId}/${key}`
 
 /**
  * The key under which a notification without an effect is recorded once; none where nothing in it can identify a duplicate.

@@ -18,7 +18,7 @@ import { type Cte, part, rows } from "../database/statements/Statement.ts"
 import {
   type AcquirerNotification,
   isEffect,
-  keyOf,
+  keysOf,
   type Outcome,
   recordKeyOf,
   subjectOf
@@ -78,10 +78,9 @@ export const notifications = part(
       connection_id: notification.connectionId ?? null,
       received_at: receivedAtMs
     })),
-    keys: those.flatMap(({ received: { id, notification }, resourceId }) => {
-      const key = keyOf(notification)
-      return key === undefined ? [] : [{ key, id, resource_id: resourceId }]
-    })
+    keys: those.flatMap(({ received: { id, notification }, resourceId }) =>
+      keysOf(notification).map((key) => ({ key, id, resource_id: resourceId }))
+    )
   })
 )
 
@@ -113,19 +112,13 @@ export const record = (
     WHERE ${key === undefined}::boolean OR EXISTS (SELECT FROM first)`)
 }
 
-/** Claims the key of a notification, if it has one, in the caller's transaction; false where it was claimed before. */
-export const claimKey = (
-  sql: SqlClient,
-  key: string | undefined,
-  notificationId: string
-): Effect.Effect<boolean, SqlError> =>
-  key === undefined
-    ? Effect.succeed(true)
-    : Effect.map(
-        sql`INSERT INTO notification_keys (key, notification_id) VALUES (${key}, ${notificationId}::uuid)
-          ON CONFLICT DO NOTHING RETURNING key`,
-        ({ length }) => length > 0
-      )
+/** Claims a key of a notification, in the caller's transaction; false where it was claimed before. */
+export const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    sql`INSERT INTO notification_keys (key, notification_id) VALUES (${key}, ${notificationId}::uuid)
+      ON CONFLICT DO NOTHING RETURNING key`,
+    ({ length }) => length > 0
+  )
 
 /**
  * Runs the effect of a notification in one transaction with its key and its record. A duplicate is recorded as `ignored`, and
@@ -139,7 +132,9 @@ export const applyOnce = <E, R>(
   const { id, notification } = received
   const applied = Effect.gen(function* () {
     const outcome = (yield* isClaimed(sql, notification)) ? "ignored" : yield* effect
-    if (isEffect(outcome) && !(yield* claimKey(sql, keyOf(notification), id))) return yield* new ClaimedMeanwhile()
+    for (const key of isEffect(outcome) ? keysOf(notification) : []) {
+      if (!(yield* claimKey(sql, key, id))) return yield* new ClaimedMeanwhile()
+    }
     yield* record(sql, received, outcome)
     return outcome
   })
@@ -152,10 +147,10 @@ export const applyOnce = <E, R>(
 }
 
 const isClaimed = (sql: SqlClient, notification: AcquirerNotification): Effect.Effect<boolean, SqlError> => {
-  const key = keyOf(notification)
-  return key === undefined
+  const keys = keysOf(notification)
+  return keys.length === 0
     ? Effect.succeed(false)
-    : Effect.map(sql`SELECT FROM notification_keys WHERE key = ${key}`, ({ length }) => length > 0)
+    : Effect.map(sql`SELECT FROM notification_keys WHERE ${sql.in("key", keys)}`, ({ length }) => length > 0)
 }
 
 /** A duplicate was committed meanwhile: the transaction is repeated. */

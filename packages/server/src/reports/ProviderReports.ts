@@ -51,12 +51,14 @@ const notificationOfReturn = (
   }
   // One that somebody else ordered and that failed moved no money.
   if (of.status === "failed") return undefined
+  const requestId = `${pix.endToEndId}/${of.id}`
   const fact = {
     connectionId,
     txid: pix.txid ?? "",
     endToEndId: pix.endToEndId,
     amount: of.amount,
-    externalId: of.providerId ?? `${pix.endToEndId}/${of.id}`,
+    externalId: of.providerId ?? requestId,
+    requestId,
     ...when
   }
   return of.nature === "dispute"

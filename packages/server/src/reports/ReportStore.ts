@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { type AcquirerNotification, keyOf } from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, keysOf } from "../providers/AcquirerNotification.ts"
 import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
@@ -78,7 +78,7 @@ export class ReportStore extends Context.Service<
       const sql = yield* SqlClient
       return ReportStore.of({
         known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
-          const keys = new Set([...notifications.flatMap((each) => keyOf(each) ?? []), ...recordKeys])
+          const keys = new Set([...notifications.flatMap(keysOf), ...recordKeys])
           const settlements = new Set(
             notifications.flatMap((each) => (each._tag === "charge.paid" ? (each.endToEndId ?? []) : []))
           )
@@ -105,7 +105,8 @@ export class ReportStore extends Context.Service<
             ("orderId" in each && each._tag === `return.${outcomes.get(each.orderId)}`) ||
             ("payoutId" in each && each._tag === `payout.${outcomes.get(each.payoutId)}`)
           return {
-            isApplied: (each) => claimed.has(keyOf(each)) || isSettled(each) || isKnownOutcome(each),
+            isApplied: (each) =>
+              keysOf(each).some((key) => claimed.has(key)) || isSettled(each) || isKnownOutcome(each),
             recordKeys: claimed,
             orders: of("order"),
             payouts: { has: (id, cents) => payouts.get(id) === cents }

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import type { ReceivedPix, ReportedReturn, SentPayout } from "../../src/providers/Acquirer.ts"
-import { keyOf } from "../../src/providers/AcquirerNotification.ts"
+import { keysOf } from "../../src/providers/AcquirerNotification.ts"
 import { disputeDecided, notificationsOfPayout, notificationsOfPix } from "../../src/reports/ProviderReports.ts"
 
 const CONNECTION = "0199a000-0000-7000-8000-000000000001"
@@ -68,7 +68,10 @@ describe("Reports of a provider", () => {
   it("CHG-8: a copy has the key of the first; other facts have other keys", () => {
     const facts = notificationsOfPix(
       CONNECTION,
-      { ...pix, returns: [returned({}), returned({ providerId: "D5" }), returned({ id: txidFromId(ORDER) })] },
+      {
+        ...pix,
+        returns: [returned({}), returned({ id: "R5", providerId: "D5" }), returned({ id: txidFromId(ORDER) })]
+      },
       (id) => id === ORDER
     )
     const copies = notificationsOfPix(
@@ -76,24 +79,24 @@ describe("Reports of a provider", () => {
       {
         ...pix,
         payer: { name: "Ana", document: null },
-        returns: [returned({}), returned({ providerId: "D5" }), returned({ id: txidFromId(ORDER) })]
+        returns: [returned({}), returned({ id: "R5", providerId: "D5" }), returned({ id: txidFromId(ORDER) })]
       },
       (id) => id === ORDER
     )
-    const keys = facts.map(keyOf)
-    assert.deepStrictEqual(copies.map(keyOf), keys)
+    const keys = facts.flatMap(keysOf)
+    assert.deepStrictEqual(copies.flatMap(keysOf), keys)
     // The payment has none: its settlement is unique. Nor has the outcome of an order, which knows its copies.
     assert.deepStrictEqual(
-      keys.map((key) => key === undefined),
-      [true, false, false, true]
+      facts.map((fact) => keysOf(fact).length),
+      [0, 2, 2, 0]
     )
-    assert.strictEqual(new Set(keys).size, 3)
+    assert.strictEqual(new Set(keys).size, 4)
     const [other] = notificationsOfPix(
       "0199a000-0000-7000-8000-000000000009",
       { ...pix, returns: [returned({})] },
       () => false
     ).slice(1)
-    assert.notInclude(keys, keyOf(other!))
+    for (const key of keysOf(other!)) assert.notInclude(keys, key)
   })
 
   it("PAY-4, BAL-17: a payout of the connection gets its outcome; what its payee's bank sent back is named by it", () => {

@@ -17,6 +17,7 @@ import { reaching } from "../support/ChargeDeliveries.ts"
 import { until } from "../support/ChargeRequests.ts"
 import { assertLedgerHolds } from "../support/Money.ts"
 import { makeRecorder } from "../support/Plans.ts"
+import { Reports } from "../../src/reports/Reports.ts"
 import { TestService } from "../support/TestService.ts"
 
 const recorder = makeRecorder()
@@ -77,6 +78,49 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
         recorder.take().filter(({ text }) => /INTO (notifications|notification_keys)/.test(text)),
         []
       )
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect.each([
+    { seen: "later", ids: [null, "D1", null] },
+    { seen: "at first", ids: ["D2", null, "D2"] }
+  ])("OPR-98, DSP-10: a return that the provider names with its own id only $seen is booked once", ({ ids }) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const reports = yield* Reports
+      const bank = yield* connectedBank()
+      const [charge] = yield* pendingCharges(bank, 1)
+      const [pix] = payAll(bank, [charge!])
+      yield* sweepNow(bank)
+      const returned = {
+        id: "R1",
+        amount: 400,
+        nature: "dispute",
+        status: "completed",
+        atMs: null,
+        reason: null
+      } as const
+      const { endToEndId } = pix!
+      const listed = { endToEndId, txid: txidFromId(charge!.id), amount: 1000, atMs: 0, payer: null, key: null }
+      for (const providerId of ids) {
+        yield* reports.received(bank.connectionId, [{ ...listed, returns: [{ ...returned, providerId }] }])
+      }
+      assert.deepStrictEqual(yield* sql`SELECT refunded_amount::integer FROM charges WHERE id = ${charge!.id}::uuid`, [
+        { refunded_amount: 400 }
+      ])
+      // Of another Pix the same id is another return.
+      const [other] = yield* pendingCharges(bank, 1)
+      const [second] = payAll(bank, [other!])
+      yield* reports.received(bank.connectionId, [
+        {
+          ...listed,
+          endToEndId: second!.endToEndId,
+          txid: txidFromId(other!.id),
+          returns: [{ ...returned, providerId: null }]
+        }
+      ])
+      yield* reaching(bank.key, other!.id, "charged_back")
       yield* assertLedgerHolds
     })
   )

@@ -19,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import { type AcquirerNotification, keyOf, type Outcome } from "../../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, keysOf, type Outcome } from "../../providers/AcquirerNotification.ts"
 import { connectionOf, movement } from "./Exceptions.ts"
 import { ExceptionResolution } from "./ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -55,7 +55,7 @@ export class ReturnedPayouts extends Context.Service<
       /** The exception that the same return is as a payment of nobody, made the payout's. */
       const nameNobodys = Effect.fnUntraced(function* ({ payoutId, ...fact }: Returned, accountId: string) {
         if (fact.externalId === undefined) return undefined
-        const key = keyOf({ ...fact, _tag: "charge.paid", txid: "" })
+        const [key] = keysOf({ ...fact, _tag: "charge.paid", txid: "" })
         const [row] = yield* sql<{ id: string }>`
           UPDATE acquirer_exceptions e SET kind = 'returned_payout', payout_id = ${payoutId}::uuid,
             account_id = CASE WHEN action = 'accept' THEN account_id ELSE ${accountId}::uuid END
