@@ -4379,9 +4379,17 @@ FROM
   LEFT JOIN claimed c ON true;
 
 -- payments/payouts/PayoutClaims.ts storeReference
-UPDATE payouts
+UPDATE payouts p
 SET provider_reference = $3::text
-WHERE id = $1::uuid AND status || '' = 'processing' AND provider_reference IS NOT DISTINCT FROM $2::text
+WHERE
+  id = $1::uuid
+  AND status || '' = 'processing'
+  AND provider_reference IS NOT DISTINCT FROM $2::text
+  AND NOT EXISTS (
+    SELECT
+    FROM payouts o
+    WHERE o.provider_reference = $3::text AND o.connection_id = p.connection_id AND o.id <> p.id AND o.status <> 'failed'
+  )
 RETURNING id;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions

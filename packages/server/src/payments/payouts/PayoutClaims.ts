@@ -72,8 +72,8 @@ export class PayoutClaims extends Context.Service<
       Unavailable
     >
     /**
-     * Stores what the provider named a payout, unless it was named otherwise since `before`; false then. It is stored when
-     * the effect has succeeded.
+     * Stores what the provider named a payout, unless it was named otherwise since `before`, or another payout that did not fail
+     * has this name; false then. It is stored when the effect has succeeded.
      */
     readonly keepReference: (
       id: string,
@@ -256,8 +256,12 @@ export const claimPayouts = { simulator: claimStatement("simulator"), connection
 const storeReference = statement(
   { id: value("uuid"), before: value("text"), reference: value("text") },
   (p) => `
-  UPDATE payouts SET provider_reference = ${p.reference}
+  UPDATE payouts p SET provider_reference = ${p.reference}
   WHERE id = ${p.id} AND status || '' = 'processing' AND provider_reference IS NOT DISTINCT FROM ${p.before}
+    AND NOT EXISTS (
+      SELECT FROM payouts o
+      WHERE o.provider_reference = ${p.reference} AND o.connection_id = p.connection_id AND o.id <> p.id AND o.status <> 'failed'
+    )
   RETURNING id`
 )
 

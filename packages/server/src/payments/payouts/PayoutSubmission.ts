@@ -69,7 +69,11 @@ export class PayoutSubmission extends Context.Service<
             onSuccess: (isKept) =>
               isKept
                 ? Effect.void
-                : Effect.fail(new AcquirerUnclear({ reason: "the payout was given another reference meanwhile" }))
+                : Effect.fail(
+                    new AcquirerUnclear({
+                      reason: "the payout has another reference by now, or another payout has this one"
+                    })
+                  )
           })
       })
 
