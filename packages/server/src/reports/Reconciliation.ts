@@ -124,10 +124,10 @@ export class Reconciliation extends Context.Service<
           list,
           Effect.fnUntraced(function* ({ items, unreadable }) {
             const { failures } = yield* apply(items, where)
-            const { unread } = yield* reports.unreadable(id, where, unreadable)
+            const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
             const open = [
               ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
-              ...(unread.length > 0 ? [`${unread.length} entries could not be read`] : [])
+              ...(unread.length + beyond > 0 ? [`${unread.length + beyond} entries could not be read`] : [])
             ]
             for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
           })

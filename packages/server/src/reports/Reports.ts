@@ -59,7 +59,7 @@ export class Reports extends Context.Service<
     readonly received: Apply<ReceivedPix>
     readonly payouts: Apply<SentPayout>
     readonly disputes: Apply<ReportedDispute>
-    /** Raises the entries of a page that cannot be read. */
+    /** Raises the entries of a page that cannot be read. One that there is no place for has failed. */
     readonly unreadable: (
       connectionId: string,
       where: ListedIn,
@@ -230,7 +230,12 @@ export class Reports extends Context.Service<
             connectionId,
             entries,
             ({ marks: { endToEndId = null, key = null, txid } }) => ({ txid, endToEndId, key }),
-            (own) => Effect.map(unreadable.raise(connectionId, where, own), (unread) => ({ ...nothingApplied, unread }))
+            (own) =>
+              Effect.map(unreadable.raise(connectionId, where, own), (unread) => ({
+                ...nothingApplied,
+                unread,
+                failures: own.length - unread.length
+              }))
           )
       })
     })

@@ -79,6 +79,34 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect(
+    "OPR-163: the one after the hundred that are open is not lost: the sweep is complete once it has its place",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank()
+        const charges = yield* pendingCharges(bank, 2)
+        yield* sweepNow(bank)
+        const before = yield* sweptUntil(bank)
+        yield* sql`
+        INSERT INTO acquirer_exceptions (id, connection_id, kind, status, amount, unallocated, occurred_at, created_at)
+        SELECT uuidv7(), ${bank.connectionId}::uuid, 'unreadable', 'open', 0, 0, now(), now() FROM generate_series(1, 100)`
+        payAll(bank, charges)
+        const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+        for (let times = 0; times < 2; times++) yield* sweepNow(bank)
+        assert.strictEqual(yield* sweptUntil(bank), before)
+        assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "pending"])
+        const [first] = yield* unreadableOf(bank.connectionId)
+        yield* resolved(first!.id, { action: "dismiss", reason: "known" })
+        yield* sweepNow(bank)
+        assert.isAbove(yield* sweptUntil(bank), before)
+        const raised = yield* unreadableOf(bank.connectionId)
+        assert.lengthOf(raised, 101)
+        assert.include(raised.at(-1)!.received ?? "", "desconhecido")
+        end()
+      })
+  )
+
   it.effect("OPR-232: an entry that fails alone is set aside after the fifth time, and the sweep completes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -6,7 +6,7 @@
  *   alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
  * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, its
  *   exception is closed.
- * - A connection has at most `MOST_OPEN` open ones. Of the others the log knows.
+ * - A connection has at most `MOST_OPEN` open ones. While there are as many, another one keeps a sweep from being complete.
  *
  * Rules: OPR-163, OPR-232.
  */
@@ -46,7 +46,7 @@ export interface DueEntry extends ListedIn {
 export class UnreadableEntries extends Context.Service<
   UnreadableEntries,
   {
-    /** Raises those that were not raised before. Gives their digests. */
+    /** Raises those that were not raised before. Gives the digests of all that are set aside. */
     readonly raise: (
       connectionId: string,
       where: ListedIn,
@@ -77,7 +77,7 @@ export class UnreadableEntries extends Context.Service<
         const open = yield* sql`
           SELECT FROM acquirer_exceptions
           WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' AND status = 'open' LIMIT ${MOST_OPEN}`
-        if (open.length >= MOST_OPEN) return
+        if (open.length >= MOST_OPEN) return false
         const nowMs = yield* Clock.currentTimeMillis
         const { id } = ids.next()
         const exception = {
@@ -101,6 +101,7 @@ export class UnreadableEntries extends Context.Service<
         yield* Effect.annotateLogs(Effect.logWarning(`an entry of a provider's list cannot be read: ${entry.reason}`), {
           connection_id: connectionId
         })
+        return true
       })
 
       /** Whether the entry is set aside. */
@@ -111,21 +112,23 @@ export class UnreadableEntries extends Context.Service<
             ...meetOne({ connectionId, digest, ...where, version: manifest.version })
           )
           if (row === undefined || row.failures < mostFailures) return false
-          if (row.exception_id === null) yield* raiseOne(connectionId, where, entry)
-          return true
+          return row.exception_id !== null || (yield* raiseOne(connectionId, where, entry))
         },
         sql.withTransaction,
         runToCompletion(sql)
       )
 
+      const digestIf = <E>(entry: Entry, isAside: Effect.Effect<boolean, E>) =>
+        Effect.map(isAside, (is) => (is ? digestOf(entry) : undefined))
+
       return UnreadableEntries.of({
         raise: (connectionId, where, entries) =>
-          Effect.forEach(entries, (entry) => Effect.as(meet(connectionId, where, entry, 1), digestOf(entry))),
-
-        failed: (connectionId, where, entry) =>
-          Effect.map(meet(connectionId, where, entry, MOST_FAILURES), (isAside) =>
-            isAside ? digestOf(entry) : undefined
+          Effect.map(
+            Effect.forEach(entries, (entry) => digestIf(entry, meet(connectionId, where, entry, 1))),
+            (digests) => digests.filter((digest) => digest !== undefined)
           ),
+
+        failed: (connectionId, where, entry) => digestIf(entry, meet(connectionId, where, entry, MOST_FAILURES)),
 
         claimDue: (connectionId) =>
           Effect.map(
