@@ -61,7 +61,7 @@ const ApprovalSummary = Schema.Struct({
     description: "Cents of the account's `available` now; null after the decision, and where no money moves."
   }),
   balance_after: Schema.NullOr(Schema.Int).annotateKey({
-    description: "The same once it is approved. The amount of a payout that exists has left `available` already."
+    description: "The same once it is approved. The amount of a payout that exists has left `available` already. Of money that comes back, an open MED may claim a part."
   }),
   duplicates: Schema.Array(Schema.Struct({ object: Schema.Literals(["payout", "approval"]), id: Id })).annotateKey({
     description:
