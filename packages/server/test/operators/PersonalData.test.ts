@@ -66,7 +66,15 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         ({ status }) => status !== "requested"
       )
       const clear = yield* seenBy(admin.call, world)
-      for (const template of ["accounts", "accounts/{id}", "connections", "charges", "charges/{id}", "payouts", "audit"]) {
+      for (const template of [
+        "accounts",
+        "accounts/{id}",
+        "connections",
+        "charges",
+        "charges/{id}",
+        "payouts",
+        "audit"
+      ]) {
         assert.isTrue(clear.has(`/operator/v1/${template}`), template)
       }
       assert.deepStrictEqual(yield* seenBy((yield* makeOperator("operator")).call, world), clear)

@@ -1,6 +1,7 @@
 /** What a request for approval shows of what it would do: names, destination, changes, balance and duplicates. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Approval } from "@pix-payments/api/operator/Approvals"
+import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
 import { maskPhone } from "@pix-payments/domain/PersonalData"
@@ -245,6 +246,23 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
       })
     )
   })
+
+  it.effect("OPR-240: an adjustment that repeats another one says so, alone and in a selection", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const { accountId } = yield* funded(1000)
+      const ask = (amount: number, reason: string) =>
+        Effect.map(
+          one.call<Approval>("POST", "/operator/v1/adjustments", { body: { account_id: accountId, amount, reason } }),
+          ({ body }) => body
+        )
+      const [first, other] = [yield* ask(-300, "a fee twice"), yield* ask(300, "a fee twice")]
+      const again = yield* ask(-300, "a fee was charged twice")
+      assert.deepStrictEqual(again.summary.duplicates, [{ object: "approval", id: first.id }])
+      assert.deepStrictEqual(other.summary.duplicates, [])
+      assert.deepStrictEqual(selectionOf([first, other, again]).repeated, new Set([first.id, again.id]))
+    })
+  )
 
   describe("OPR-240, OPR-215: after a settlement the account has what its request showed", () => {
     const settlements = {

@@ -124,7 +124,9 @@ export const closesHandlers = Effect.gen(function* () {
             fileName: `${fileName}.zip`,
             owner: shareOf(caller),
             scope: `${kind} ${owner.id}`,
-            next: piecesOf(makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner, seesClear(caller)) }))
+            next: piecesOf(
+              makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner, seesClear(caller)) })
+            )
           }
         }
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
