@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     { outcome: "failed", status: "failed", charge: "paid", available: 1000 }
   ])("OPR-215: of a refund: $outcome", ({ available, charge, outcome, status }) =>
     Effect.gen(function* () {
-      const { accountId, chargeId, id } = yield* overdueRefundOf
+      const { accountId, chargeId, id } = yield* overdueRefundOf()
       const body = { outcome, reason, ...(outcome === "completed" && { return_id: "D99" + id.slice(0, 8) }) }
       assert.deepInclude(yield* operated("POST", `/refunds/${id}/settle`, body), { status })
       assert.deepInclude(yield* operated("GET", `/charges/${chargeId}`), { status: charge })
@@ -133,7 +133,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
       yield* refused(`/payouts/${id}/settle`)
       yield* sql`UPDATE payouts SET requested_at = NULL WHERE id = ${id}::uuid`
       yield* refused(`/payouts/${id}/settle`)
-      const refund = yield* overdueRefundOf
+      const refund = yield* overdueRefundOf()
       yield* sql`UPDATE acquirer_orders SET requested_at = now() WHERE id = ${refund.id}::uuid`
       yield* refused(`/refunds/${refund.id}/settle`)
       const returned = yield* overdueReturn
