@@ -6,14 +6,14 @@
  * - Page and script request nothing from another host: fonts, proxy, telemetry and vendor links are off, and the content
  *   security policy forbids the rest.
  */
-import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
 
-const document = openApiDocument(PaymentsApi, webhookBodies)
+const document = paymentsDocument()
 
 const documentJson = JSON.stringify(document)
 
