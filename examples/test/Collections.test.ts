@@ -20,7 +20,12 @@ const programs = [
     args: (url: string, key: string) => [
       "run",
       join(collections, "postman.json"),
-      ...["--env-var", `baseUrl=${url}`, "--env-var", `apiKey=${key}`, "--color", "off"]
+      "--env-var",
+      `baseUrl=${url}`,
+      "--env-var",
+      `apiKey=${key}`,
+      "--color",
+      "off"
     ],
     cwd: collections
   },
@@ -28,7 +33,13 @@ const programs = [
     name: "Bruno",
     file: join(runners, "@usebruno/cli/bin/bru.js"),
     args: (url: string, key: string) => [
-      ...["run", "--env", "local", "--env-var", `baseUrl=${url}`, "--env-var", `apiKey=${key}`]
+      "run",
+      "--env",
+      "local",
+      "--env-var",
+      `baseUrl=${url}`,
+      "--env-var",
+      `apiKey=${key}`
     ],
     cwd: join(collections, "bruno")
   }
