@@ -11,7 +11,8 @@ import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
+import { hashOf } from "../pipeline/Negotiation.ts"
+import { nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
 
 const document = paymentsDocument()
 
