@@ -1,5 +1,5 @@
 /**
- * Writes the committed OpenAPI documents, and the collections of Postman and Bruno, from the declarations, or compares them.
+ * Writes the committed OpenAPI documents, the collections of Postman and Bruno, and the guides that the service shows, or compares them.
  *
  * `node packages/api/scripts/openapi.ts --write` writes them. Without the flag they are compared; a difference ends the
  * process with code 1.
@@ -15,10 +15,19 @@ const payments = paymentsDocument()
 
 const json = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`
 
+/** A document of `docs` as the service shows it, which has the contract under another address and no other document. */
+function guide(name: string): string {
+  const text = fs.readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), "utf8")
+  return text
+    .replaceAll("](../contract.md)", "](/docs/contract)")
+    .replaceAll(/\[([^\]]+)\]\((?!https?:|\/|#)[^)]*\)/g, "$1")
+}
+
 /** The committed files and their generated text. */
 export const documents = Object.entries({
   "../openapi.json": json(payments),
   "../operator-openapi.json": json(openApiDocument(OperatorApi)),
+  "../guides.json": json({ en: guide("guides/en"), pt: guide("guides/pt"), contract: guide("contract") }),
   "../../../examples/collections/postman.json": postmanCollection(payments),
   ...Object.fromEntries(
     Object.entries(brunoCollection(payments)).map(([name, text]) => [
