@@ -15,7 +15,7 @@ import {
   retrievePayout,
   simulated
 } from "../../support/Money.ts"
-import { overduePartOf, overduePayoutOf, overdueRefundOf, overdueReturn } from "../../support/Overdue.ts"
+import { overduePayoutOf, overdueRefundOf, overdueReturn } from "../../support/Overdue.ts"
 import { type Fields, newKey, TestService } from "../../support/TestService.ts"
 
 const reason = "as the bank's clerk says"
@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     { outcome: "failed", status: "failed", charge: "paid", available: 1000 }
   ])("OPR-215: of a refund: $outcome", ({ available, charge, outcome, status }) =>
     Effect.gen(function* () {
-      const { accountId, chargeId, id } = yield* overdueRefundOf
+      const { accountId, chargeId, id } = yield* overdueRefundOf()
       const body = { outcome, reason, ...(outcome === "completed" && { return_id: "D99" + id.slice(0, 8) }) }
       assert.deepInclude(yield* operated("POST", `/refunds/${id}/settle`, body), { status })
       assert.deepInclude(yield* operated("GET", `/charges/${chargeId}`), { status: charge })
@@ -126,7 +126,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
       const { operate } = yield* TestService
       const sql = yield* SqlClient
       // A part is ordered, and somebody returns as much in the bank's application.
-      const refund = yield* overduePartOf
+      const refund = yield* overdueRefundOf({}, 400)
       const [charge] = yield* sql<{ pix: string }>`
         SELECT end_to_end_id AS pix FROM charges WHERE id = ${refund.chargeId}::uuid`
       const exception = yield* overdueReturn
@@ -165,7 +165,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
       yield* refused(`/payouts/${id}/settle`)
       yield* sql`UPDATE payouts SET requested_at = NULL WHERE id = ${id}::uuid`
       yield* refused(`/payouts/${id}/settle`)
-      const refund = yield* overdueRefundOf
+      const refund = yield* overdueRefundOf()
       yield* sql`UPDATE acquirer_orders SET requested_at = now() WHERE id = ${refund.id}::uuid`
       yield* refused(`/refunds/${refund.id}/settle`)
       const returned = yield* overdueReturn
