@@ -2219,12 +2219,17 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.made_by,
-  (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name, a.requested_by,
-  (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by,
+  (
+    SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email)
+    FROM operators o
+    WHERE o.id = a.requested_by
+  ) AS requester, a.made_by,
+  (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.made_by) AS maker,
+  a.decided_by,
+  (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.decided_by) AS decider,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
-  END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
-  a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
+  END AS status, a.decided_at, a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
   (
     SELECT l.balance
     FROM ledger_accounts l
