@@ -533,7 +533,7 @@ FROM releases
 WHERE charge_id = ANY ($1::uuid[]) AND released_at IS NULL;
 
 -- ledger/LineDetails.ts listed
-SELECT id, charge_id, end_to_end_id, external_id, txid, payer
+SELECT id, kind, charge_id, end_to_end_id, external_id, txid, payer
 FROM acquirer_exceptions
 WHERE id = ANY ($1::uuid[]);
 
@@ -6381,6 +6381,12 @@ SELECT other.connection_id
 FROM connection_keys own JOIN connection_keys other ON other.client = own.client
 WHERE own.connection_id = $1::uuid;
 
+-- statements/BankDays.ts findNamed
+SELECT id, day::text AS day, amount, end_to_end_id, description
+FROM bank_statement_lines
+WHERE connection_id = $1::uuid AND end_to_end_id IS NOT NULL AND end_to_end_id = ANY (string_to_array($2, ','))
+LIMIT 5000;
+
 -- statements/BankStatementStore.ts findBankAccount
 SELECT c.id
 FROM acquirer_connections c
@@ -6435,7 +6441,7 @@ UNION
 SELECT id
 FROM acquirer_exceptions
 WHERE
-  kind = 'returned_payout'
+  external_id IS NOT NULL
   AND external_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
   AND connection_id = ANY ($1::uuid[])
 LIMIT 5000;

@@ -95,7 +95,7 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
         ? { object: kind as SourceObject, id: line.resource_id }
         : { object: refund === undefined ? "dispute" : "refund", id: line.source_id },
     endToEndId: exception?.end_to_end_id ?? charge?.end_to_end_id ?? payout?.end_to_end_id ?? null,
-    returnId: back?.provider_id ?? (isReturn(line) ? (exception?.external_id ?? null) : null),
+    returnId: back?.provider_id ?? (isReturn(line, exception) ? (exception?.external_id ?? null) : null),
     txid: exception?.txid ?? (charge === undefined ? null : txidFromId(charge.id)),
     reference: charge?.reference ?? payout?.reference ?? line.adjusted_because,
     counterparty: counterpartyOf(charge, payout, exception),
@@ -104,7 +104,8 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
   }
 }
 
-const isReturn = ({ reason }: Movement) => reason === "exception.returned" || reason === "exception.charged_back"
+const isReturn = ({ reason }: Movement, exception: ExceptionRow | undefined) =>
+  reason === "exception.returned" || reason === "exception.charged_back" || exception?.kind === "returned_payout"
 
 const counterpartyOf = (
   charge: ChargeRow | undefined,
@@ -150,6 +151,7 @@ interface PayoutRow {
 
 interface ExceptionRow {
   readonly id: string
+  readonly kind: string
   readonly charge_id: string | null
   readonly end_to_end_id: string | null
   readonly external_id: string | null
@@ -183,7 +185,7 @@ const findPayouts = pruned("payouts", "reference, end_to_end_id, recipient_name,
 
 const findExceptions = listed(
   (ids) =>
-    `SELECT id, charge_id, end_to_end_id, external_id, txid, payer FROM acquirer_exceptions WHERE id = ANY (${ids})`
+    `SELECT id, kind, charge_id, end_to_end_id, external_id, txid, payer FROM acquirer_exceptions WHERE id = ANY (${ids})`
 )
 
 const findRefunds = listed((ids) => `SELECT id, provider_id FROM refunds WHERE id = ANY (${ids})`)

@@ -181,7 +181,10 @@ export class AcquirerNotifications extends Context.Service<
           case "med.opened":
             return transacted(received, reversals.apply({ id: received.id, reversal: notification }))
           case "return.completed":
-            return transacted(received, returned(notification, { _tag: "Completed" }))
+            return transacted(
+              received,
+              returned(notification, { _tag: "Completed", returnId: notification.externalId })
+            )
           case "return.failed":
             return transacted(received, returned(notification, { _tag: "Failed", reason: notification.reason }))
           case "med.message":

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { statement, value } from "../database/statements/Statement.ts"
+import { statement, texts, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { BankLine } from "./FourLegs.ts"
 
@@ -24,6 +24,11 @@ export class BankDays extends Context.Service<
     readonly connectionsOf: (bankAccount: string) => Effect.Effect<ReadonlyArray<string>, Unavailable>
     /** Undefined where it has more than `most` lines. */
     readonly day: (bankAccount: string, day: string, most: number) => Effect.Effect<BankDay | undefined, Unavailable>
+    /** The lines of any day that have one of these ids. */
+    readonly named: (
+      bankAccount: string,
+      ids: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<BankLine>, Unavailable>
   }
 >()("@pix-payments/server/BankDays") {
   static readonly layer = Layer.effect(
@@ -53,21 +58,30 @@ export class BankDays extends Context.Service<
             FROM bank_statements
             WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
           return {
-            lines: found.map(({ amount, end_to_end_id, ...line }) => ({
-              ...line,
-              amount: Number(amount),
-              endToEndId: end_to_end_id
-            })),
+            lines: found.map(lineOf),
             isKnown: known?.is_known ?? false,
             isNextDayKnown: known?.is_next_known ?? false,
             opening: centsOf(known?.opening),
             closing: centsOf(known?.closing)
           }
-        }, orUnavailable)
+        }, orUnavailable),
+
+        named: (bankAccount, ids) =>
+          ids.length === 0
+            ? Effect.succeed([])
+            : Effect.map(orUnavailable(sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids }))), (found) =>
+                found.map(lineOf)
+              )
       })
     })
   )
 }
+
+const lineOf = ({ amount, end_to_end_id: endToEndId, ...line }: BankLineRow): BankLine => ({
+  ...line,
+  amount: Number(amount),
+  endToEndId
+})
 
 const centsOf = (stored: bigint | null | undefined): number | null =>
   stored === null || stored === undefined ? null : Number(stored)
@@ -86,6 +100,13 @@ interface KnownRow {
   readonly opening: bigint | null
   readonly closing: bigint | null
 }
+
+const findNamed = statement(
+  { bankAccount: value("uuid"), ids: texts },
+  ({ bankAccount, ids }) => `
+  SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
+  WHERE connection_id = ${bankAccount} AND end_to_end_id IS NOT NULL AND end_to_end_id = ANY (${ids}) LIMIT 5000`
+)
 
 const findConnections = statement(
   { bankAccount: value("uuid") },

@@ -41,9 +41,9 @@ export class BankReconciliation extends Context.Service<
       const reports = yield* Reports
       const notifications = yield* AcquirerNotifications
 
-      /** Entries, with the movements of any day that the bank's ids name. */
+      /** Entries, with the movements of any day that the bank's ids name, and the lines of any day with the books' ids. */
       const compared = Effect.fnUntraced(function* (
-        { day }: DueDay,
+        { bankAccount, day }: DueDay,
         connectionIds: ReadonlyArray<string>,
         bank: BankDay,
         around: ReadonlyArray<BookMovement>,
@@ -52,11 +52,12 @@ export class BankReconciliation extends Context.Service<
         const common = { day, bank: bank.lines, isNextDayKnown: bank.isNextDayKnown }
         const first = compare({ ...common, books: around, facts: { unsettled: new Map(), foreign } })
         const names = namesIn(first)
-        if (names.length === 0) return first
-        const named = yield* books.named(connectionIds, names)
-        const known = new Set(around.map(({ id }) => id))
-        const facts: IdFacts = { unsettled: yield* books.unsettled(connectionIds, names), foreign }
-        return compare({ ...common, books: [...around, ...named.filter(({ id }) => !known.has(id))], facts })
+        const elsewhere = yield* bankDays.named(bankAccount, idsIn(first))
+        if (names.length === 0 && elsewhere.length === 0) return first
+        const named = names.length === 0 ? [] : yield* books.named(connectionIds, names)
+        const unsettled = names.length === 0 ? new Map() : yield* books.unsettled(connectionIds, names)
+        const facts: IdFacts = { unsettled, foreign }
+        return compare({ ...common, bank: withOthers(bank.lines, elsewhere), books: withOthers(around, named), facts })
       })
 
       /** Looks up what the bank received and applies it. Gives the ids of other keys, and how much had an effect. */
@@ -199,6 +200,16 @@ const namesIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
     entries.flatMap(({ bank, books }) => (books === undefined && bank !== undefined ? (bank.endToEndId ?? []) : []))
   )
 ]
+
+/** The ids of the books' movements that have no line of the bank. */
+const idsIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
+  ...new Set(entries.flatMap(({ bank, books }) => (bank === undefined && books !== undefined ? books.ids : [])))
+]
+
+const withOthers = <A extends { readonly id: string }>(those: ReadonlyArray<A>, others: ReadonlyArray<A>) => {
+  const known = new Set(those.map(({ id }) => id))
+  return [...those, ...others.filter(({ id }) => !known.has(id))]
+}
 
 const dayAfter = (day: string, days: number): string =>
   formatInstant((parseInstant(`${day}T00:00:00Z`) ?? 0) + days * 86_400_000).slice(0, 10)

@@ -81,6 +81,7 @@ export class BooksOfDay extends Context.Service<
               day: movement.day,
               amount,
               ids: idsOf(detail),
+              hasOwnId: hasOwnId(amount, detail),
               accountId: movement.account_id,
               source: detail.source
             })
@@ -162,6 +163,10 @@ const PAGE = 1000
 const idsOf = ({ endToEndId, returnId }: LineDetail): ReadonlyArray<string> =>
   [returnId, endToEndId].filter((id) => id !== null)
 
+/** Of a return, an id that begins with `D`; of anything else, that of its Pix. */
+const hasOwnId = (amount: number, { endToEndId, returnId, source }: LineDetail): boolean =>
+  amount < 0 && source.object !== "payout" ? /^D\d{8}/.test(returnId ?? "") : (returnId ?? endToEndId) !== null
+
 const namesOf = (names: string) => `ANY (ARRAY(SELECT n.name FROM ${names} AS n))`
 
 const findResources = statement(
@@ -175,7 +180,7 @@ const findResources = statement(
   SELECT charge_id FROM refunds WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
   UNION
   SELECT id FROM acquirer_exceptions
-  WHERE kind = 'returned_payout' AND external_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
+  WHERE external_id IS NOT NULL AND external_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
   LIMIT 5000`
 )
 

@@ -4,7 +4,7 @@
  * Guarantees:
  * - Pure. Each line and each movement of the day is in one pair or alone, and has one state.
  * - What the entries of the day have of both sides sums up to the difference of the day, cent by cent, whatever is matched.
- * - Pairs are found by id first. An amount alone pairs only where one side has no id.
+ * - Pairs are found by id first. An amount alone pairs only where one side has no id of its own.
  *
  * Rules: OPR-277, OPR-278.
  */
@@ -29,6 +29,8 @@ export interface BookMovement {
   readonly amount: number
   /** Ids that a bank may write beside it. */
   readonly ids: ReadonlyArray<string>
+  /** Whether one of them is its own. A return may have that of its payment only. */
+  readonly hasOwnId: boolean
   readonly accountId: string | null
   readonly source: { readonly object: string; readonly id: string }
 }
@@ -152,7 +154,7 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
   )
   for (const ofIds of [false, true]) {
     // First lines without an id, then movements without one.
-    const isOpen = ({ ids }: BookMovement) => !ofIds || ids.length === 0
+    const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
     const mayPair = ({ endToEndId }: BankLine) => ofIds || endToEndId === null
     pass(
       (movement) => (isOpen(movement) ? [`${movement.day} ${movement.amount}`] : []),

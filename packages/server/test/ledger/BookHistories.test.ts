@@ -11,13 +11,18 @@ import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { type Random, randomFrom } from "@pix-payments/psp-double/Random"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { create } from "../support/ChargeRequests.ts"
 import { closeDays } from "../support/Closing.ts"
-import { availableOf, failing, operated, payOut, type Verification } from "../support/Money.ts"
+import {
+  assertChained,
+  assertJoined,
+  assertOwed,
+  assertRecomputed,
+  assertRunning,
+  chosen,
+  everyRow
+} from "../support/BookFacts.ts"
+import { availableOf, failing, payOut } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
@@ -31,13 +36,6 @@ const seeds =
     : [Number(one)]
 
 const DAYS = 30
-
-const chosen = <A>(random: Random, of: ReadonlyArray<A>): A | undefined => of[Math.floor(random() * of.length)]
-
-interface ListOf<A> {
-  readonly data: ReadonlyArray<A>
-  readonly has_more: boolean
-}
 
 interface Resource extends Fields {
   readonly id: string
@@ -91,49 +89,8 @@ interface Made {
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs: 0 } }), { excludeTestServices: true })(
   "Histories of the books",
   (it) => {
-    const folder = mkdtempSync(join(tmpdir(), "histories-"))
-    const hasPython = spawnSync("python3", ["--version"]).status === 0
     /** Days by which a history is ahead of the clock. A raised day stays, so that each begins after the one before it. */
     let ahead = 0
-
-    /** All rows of a list, oldest first. */
-    const everyRow = Effect.fnUntraced(function* <A extends { readonly id: string }>(path: string) {
-      const rows: Array<A> = []
-      for (let after: string | null = ""; after !== null;) {
-        const cursor: string = after === "" ? "" : `&starting_after=${after}`
-        const page: ListOf<A> = yield* operated<ListOf<A>>("GET", `${path}?limit=100${cursor}`)
-        rows.push(...page.data)
-        after = page.has_more ? page.data.at(-1)!.id : null
-      }
-      return rows.toReversed()
-    })
-
-    /** Opening plus lines is closing, day by day, and each close continues the one before it. */
-    const assertChained = (closes: ReadonlyArray<Close>, lines: ReadonlyArray<BalanceTransaction>) => {
-      for (const [index, close] of closes.entries()) {
-        const ofDay = lines.filter(({ day }) => day === close.day)
-        const net = ofDay.reduce((sum, line) => sum + line.net, 0)
-        assert.strictEqual(close.opening, closes[index - 1]?.closing ?? 0)
-        assert.strictEqual(close.closing, close.opening + net, close.day)
-        assert.strictEqual(close.previous_hash, closes[index - 1]?.hash ?? null)
-      }
-      assert.strictEqual(
-        closes.at(-1)?.closing ?? 0,
-        lines.reduce((sum, { net }) => sum + net, 0)
-      )
-    }
-
-    /** An export, recomputed by a program without our code. */
-    const assertVerified = Effect.fnUntraced(function* (owner: string) {
-      const { operate } = yield* TestService
-      const query = "from=2020-01-01&to=2100-01-01&format=jsonl"
-      const { text } = yield* operate("GET", `/operator/v1/${owner}/statement?${query}`)
-      const file = join(folder, "books.jsonl")
-      writeFileSync(file, text)
-      const script = join(import.meta.dirname, "../../../../examples/verify-books.py")
-      const { status, stderr, stdout } = spawnSync("python3", [script, file], { encoding: "utf8" })
-      assert.strictEqual(status, 0, stdout + stderr)
-    })
 
     it.effect.each(seeds)(
       "OPR-251, OPR-254, OPR-255, OPR-256: seed %d",
@@ -154,41 +111,16 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
           yield* closeDays(ahead)
 
           const lines = yield* everyRow<BalanceTransaction>(`/accounts/${accountId}/transactions`)
-          let balance = 0
-          for (const line of lines) {
-            balance += line.net
-            assert.strictEqual(line.balance_after, balance, line.id)
-          }
-          assert.strictEqual(balance, yield* availableOf(key))
+          assert.strictEqual(assertRunning(lines), yield* availableOf(key))
           assertChained(yield* everyRow<Close>(`/accounts/${accountId}/closes`), lines)
 
           const bank = yield* everyRow<BalanceTransaction>(`/connections/${SIMULATOR_CONNECTION}/transactions`)
           assertChained(yield* everyRow<Close>(`/connections/${SIMULATOR_CONNECTION}/closes`), bank)
-          assert.deepStrictEqual(
-            bank
-              .filter(({ end_to_end_id, source }) => source.id === "" || end_to_end_id === null)
-              .map(({ type }) => type),
-            [],
-            "each line of the bank has its order and its end-to-end id"
-          )
-          const verified = yield* operated<Verification>("GET", "/ledger/verify?full=true")
-          assert.deepStrictEqual([verified.differences, verified.states, verified.closes], [[], [], []])
-          // What the bank has is what is owed to accounts, what is nobody's, and what was earned.
-          const owed = verified.accounts.reduce(
-            (sum, { account, kept }) => (account.name === "acquirer" ? sum : sum + kept),
-            0
-          )
-          assert.strictEqual(
-            bank.reduce((sum, { net }) => sum + net, 0),
-            owed
-          )
-          if (hasPython) {
-            yield* assertVerified(`accounts/${accountId}`)
-            yield* assertVerified(`connections/${SIMULATOR_CONNECTION}`)
-          }
-        }).pipe(
-          Effect.ensuring(Effect.sync(() => (seed === seeds.at(-1) ? rmSync(folder, { recursive: true }) : undefined)))
-        ),
+          assertJoined(bank)
+          yield* assertOwed(bank.reduce((sum, { net }) => sum + net, 0))
+          yield* assertRecomputed(`accounts/${accountId}`)
+          yield* assertRecomputed(`connections/${SIMULATOR_CONNECTION}`)
+        }),
       120_000
     )
   }

@@ -1,5 +1,6 @@
 /** A bank account's day against the books: what matches, what heals, and what is named. */
 import { assert, layer } from "@effect/vitest"
+import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
 import type { Reconciliation, ReconciliationLine } from "@pix-payments/api/operator/Reconciliations"
 import { inter } from "@pix-payments/psp-double/http/Profiles"
@@ -21,7 +22,7 @@ import { startDouble } from "../support/Bank.ts"
 import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
-import { TestService } from "../support/TestService.ts"
+import { newKey, TestService } from "../support/TestService.ts"
 
 /** The day after in Brasília. */
 const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_400_000)
@@ -29,7 +30,8 @@ const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_40
 const importing = (
   { connectionId, double }: ConnectedBank,
   lines: ReadonlyArray<BookedLine>,
-  dialect: Partial<Dialect> = {}
+  dialect: Partial<Dialect> = {},
+  from = bankDay(double.now())
 ) => {
   const today = bankDay(double.now())
   const file = statementFile(
@@ -37,7 +39,7 @@ const importing = (
       bank: "364",
       branch: "0001",
       account: "12345-6",
-      from: today,
+      from,
       to: dayAfter(today),
       openingCents: double.provider.settings.openingCents,
       lines
@@ -52,10 +54,11 @@ const importing = (
   )
 }
 
-/** The comparison of today, once it has been made. */
-const comparedToday = ({ connectionId, double }: ConnectedBank) =>
+const comparedToday = (bank: ConnectedBank) => comparedDay(bank, bankDay(bank.double.now()))
+
+/** The comparison of a day, once it has been made. */
+const comparedDay = ({ connectionId }: ConnectedBank, day: string) =>
   Effect.gen(function* () {
-    const day = bankDay(double.now())
     const asked = yield* operated<Reconciliation>("POST", "/reconciliations", { connection_id: connectionId, day }, 202)
     assert.strictEqual(asked.day, day)
     const done = yield* eventually(
@@ -152,6 +155,64 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       const day = yield* comparedToday(bank)
       assert.deepStrictEqual(counted(day), { matched: "3 0", missing_here: "1 4242" })
     })
+  )
+
+  it.effect("OPR-277: a line whose movement is days later is of another day on both days", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const today = bankDay(bank.double.now())
+      payAll(bank, yield* pendingCharges(bank, 1, 1300))
+      yield* sweepNow(bank)
+      const lines = bookedLines(bank.double.provider).map((line) => ({ ...line, atMs: line.atMs - 3 * 86_400_000 }))
+      const before = bankDay(bank.double.now() - 3 * 86_400_000)
+      yield* importing(bank, lines, {}, before)
+      assert.deepStrictEqual(counted(yield* comparedDay(bank, before)), { timing: "1 1300" })
+      assert.deepStrictEqual(counted(yield* comparedDay(bank, today)), { timing: "1 -1300" })
+    })
+  )
+
+  it.effect(
+    "OPR-253, OPR-277: returns that were ordered here match by the bank's ids, or by amount where none is known",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const bank = yield* connectedBank()
+        const order = (path: string, body: object) =>
+          operate("POST", `/operator/v1${path}`, { body, idempotencyKey: newKey() })
+        const [charge] = yield* pendingCharges(bank, 1, 3000)
+        payAll(bank, [charge!])
+        bank.double.provider.receipts.receive({ key: bank.double.key, cents: 4242 })
+        yield* sweepNow(bank)
+        yield* until(retrieve(bank.key, charge!.id), ({ body }) => body.status === "paid")
+        const refunded = yield* order(`/charges/${charge!.id}/refund`, { amount: 500 })
+        assert.strictEqual(refunded.status, 200, refunded.text)
+        const { data: open } = yield* operated<{ data: ReadonlyArray<{ id: string; amount: number }> }>(
+          "GET",
+          "/exceptions?status=open"
+        )
+        const exception = open.find(({ amount }) => amount === 4242)
+        const resolved = yield* order(`/exceptions/${exception!.id}/resolve`, { action: "return" })
+        assert.strictEqual(resolved.status, 200, resolved.text)
+        const sql = yield* SqlClient
+        yield* eventually(
+          Effect.andThen(
+            sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`,
+            sql`SELECT FROM acquirer_orders WHERE state = 'ordered'`
+          ),
+          ({ length }) => length === 0
+        )
+        const lines = bookedLines(bank.double.provider)
+        yield* importing(bank, lines)
+        assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "4 0" })
+        const { data } = yield* operated<{ data: ReadonlyArray<BalanceTransaction> }>(
+          "GET",
+          `/connections/${bank.connectionId}/transactions?type=charge_refund`
+        )
+        assert.deepStrictEqual(
+          data.map(({ net, return_id }) => [net, return_id]),
+          [[-500, lines.find(({ cents }) => cents === -500)!.endToEndId]]
+        )
+      })
   )
 
   it.effect("OPR-279: a payout that came back at a rail without a list is an exception once", () =>

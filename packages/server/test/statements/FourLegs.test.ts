@@ -28,6 +28,7 @@ const movement = (amount: number, ids: ReadonlyArray<string>, day = DAY): BookMo
   day,
   amount,
   ids,
+  hasOwnId: ids.length > 0,
   accountId: null,
   source: { object: "charge", id: `charge ${made}` }
 })

@@ -57,6 +57,7 @@ const booksOf = (lines: ReadonlyArray<BookedLine>, random: Random) =>
         day: bankDay(chance < 0.1 ? atMs + DAY_MS : atMs),
         amount: cents,
         ids: [endToEndId],
+        hasOwnId: true,
         accountId: null,
         source: { object: "charge", id: endToEndId }
       }

@@ -311,10 +311,10 @@ const receivedFrom = (of: Received): ReceivedPix => ({
   returns: of.returns.map(returnFrom)
 })
 
-const progressOfReturn = ({ reason, status }: PixReturn): Progress => {
+const progressOfReturn = ({ reason, returnId, status }: PixReturn): Progress => {
   switch (status) {
     case "DEVOLVIDO":
-      return { _tag: "Completed" }
+      return { _tag: "Completed", returnId }
     case "NAO_REALIZADO":
       return { _tag: "Failed", reason: reason ?? "not carried out by the provider" }
     case "EM_PROCESSAMENTO":

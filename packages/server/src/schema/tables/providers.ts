@@ -91,6 +91,7 @@ export const providerTables = [
   `CREATE INDEX acquirer_exceptions_of_account ON acquirer_exceptions (account_id, status, id) WHERE account_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_charge ON acquirer_exceptions (charge_id) WHERE charge_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_payout ON acquirer_exceptions (payout_id) WHERE payout_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_external_id ON acquirer_exceptions (external_id) WHERE external_id IS NOT NULL`,
   `CREATE INDEX acquirer_exceptions_of_pix ON acquirer_exceptions (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
   // Those that are not in force are resolved without an action.
   `CREATE UNIQUE INDEX acquirer_exceptions_contradicting ON acquirer_exceptions (coalesce(payout_id, refund_id))

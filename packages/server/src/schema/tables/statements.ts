@@ -39,6 +39,7 @@ export const statementTables = [
     bank_id text, -- the bank's id of the line
     description text NOT NULL
   )`,
+  `CREATE INDEX bank_statement_lines_of_id ON bank_statement_lines (connection_id, end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
   `CREATE UNIQUE INDEX bank_statement_lines_once
     ON bank_statement_lines (connection_id, day, amount, (coalesce(end_to_end_id, '')), occurrence)`,
   `-- Days of bank accounts that are compared with the books: one row a day.
