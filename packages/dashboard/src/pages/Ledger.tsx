@@ -1,16 +1,15 @@
 /** The entries of the ledger, and its verification. */
 import type { LedgerAccount, LedgerVerification } from "@pix-payments/api/operator/Ledger"
-import { typeOfReason } from "@pix-payments/domain/BalanceTransaction"
 import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { money } from "../format/Money.ts"
 import { Card, IdLink } from "../parts/Detail.tsx"
+import { entryName } from "../parts/entryNames.ts"
 import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List, Table } from "../parts/List.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { State } from "../parts/State.tsx"
 import { Moment, Time } from "../parts/Time.tsx"
-import { lineTypeName } from "./booksWords.ts"
 import { words } from "../words/Words.ts"
 
 const Verification = ({ of }: { readonly of: LedgerVerification }) => {
@@ -79,12 +78,6 @@ const Side = ({ of }: { readonly of: LedgerAccount }) => (
     </div>
   </>
 )
-
-/** The entry as a statement names it. */
-const entryName = (reason: string): string => {
-  const type = typeOfReason[reason]
-  return type === undefined ? reason : lineTypeName(type)
-}
 
 export const Ledger = () => {
   const { actions, empty, fields, nav } = words()

@@ -20,7 +20,8 @@ import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List } from "../parts/List.tsx"
 import { now } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { booksWords, lineTypeName } from "./booksWords.ts"
+import { lineTypeName } from "../parts/entryNames.ts"
+import { booksWords } from "./booksWords.ts"
 import { PeriodSummary } from "./PeriodSummary.tsx"
 
 /** The time zone of the installation's days. */

@@ -7,6 +7,7 @@ import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { dayIn, installationZone, longDay } from "../format/Time.ts"
 import { Problem } from "../parts/Problem.tsx"
+import { Skeleton } from "../parts/Skeleton.tsx"
 import { now } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { NeedsPerson } from "./today/NeedsPerson.tsx"
@@ -46,6 +47,7 @@ export const Today = () => {
         <span class="quiet">{longDay(now.value)}</span>
       </div>
       {stats.problem !== undefined && <Problem problem={stats.problem} retry={stats.reload} />}
+      {stats.value === undefined && stats.problem === undefined && <Skeleton />}
       {stats.value !== undefined && <MoneyToday stats={stats.value} />}
       <section class="cols">
         <NeedsPerson />

@@ -1,25 +1,8 @@
 /** The words of the pages of the books: statements and closes. */
-import { type BalanceTransactionType, portugueseTitles } from "@pix-payments/domain/BalanceTransaction"
 import { inBoth } from "../words/Words.ts"
-
-const typesInEnglish: Readonly<Record<BalanceTransactionType, string>> = {
-  charge: "Pix received",
-  charge_refund: "Return",
-  charge_refund_return: "Return not made",
-  dispute_hold: "Blocked by a MED",
-  dispute_release: "Released by a MED",
-  dispute_loss: "Returned by a MED",
-  payout: "Payout",
-  payout_fee: "Fee",
-  payout_return: "Payout not made",
-  release: "Release",
-  exception: "Unidentified money",
-  adjustment: "Adjustment"
-}
 
 export const booksWords = inBoth({
   en: {
-    types: typesInEnglish,
     type: "Type",
     balance: "Balance",
     noBooks: "No account yet.",
@@ -55,7 +38,6 @@ export const booksWords = inBoth({
     } as Readonly<Record<string, string>>
   },
   pt: {
-    types: portugueseTitles,
     type: "Tipo",
     balance: "Saldo",
     noBooks: "Nenhuma conta ainda.",
@@ -91,7 +73,3 @@ export const booksWords = inBoth({
     }
   }
 })
-
-/** The word of a type, or the type itself where it is new. */
-export const lineTypeName = (type: string): string =>
-  (booksWords().types as Readonly<Record<string, string>>)[type] ?? type

@@ -10,13 +10,14 @@ import { AccountName } from "./AccountName.tsx"
 import { Copy } from "./Copy.tsx"
 import { isNamed, Named } from "./Named.tsx"
 import { Problem } from "./Problem.tsx"
+import { Skeleton } from "./Skeleton.tsx"
 import { State } from "./State.tsx"
 
 /** A resource by its id, or its problem. It follows the events that name the id. */
 export const useResource = <A,>(id: string, operation: (api: OperatorClient) => Effect.Effect<A, unknown>): Loaded<A> =>
   useLoaded(id, (signal) => call(operation, signal), { events: [id], every: 10 })
 
-/** Shows the problem until there is data; then the data stays. */
+/** Shows what is missing, or the problem, until there is data; then the data stays. */
 export const Resource = <A,>({
   children,
   loaded
@@ -26,6 +27,7 @@ export const Resource = <A,>({
 }) => (
   <>
     {loaded.problem !== undefined && <Problem problem={loaded.problem} retry={loaded.reload} />}
+    {loaded.value === undefined && loaded.problem === undefined && <Skeleton />}
     {loaded.value !== undefined && children(loaded.value)}
   </>
 )

@@ -16,6 +16,7 @@ import { Copy } from "./Copy.tsx"
 import { Chips, type Filter, Filters, parametersOf, StateTabs } from "./Filters.tsx"
 import { words } from "../words/Words.ts"
 import { Problem } from "./Problem.tsx"
+import { Skeleton } from "./Skeleton.tsx"
 
 const PAGE = 50
 
@@ -166,15 +167,6 @@ const Total = ({
     </p>
   )
 }
-
-/** What is there before the first rows, once that takes longer than a moment. */
-const Skeleton = () => (
-  <section class="card skeleton" aria-hidden="true">
-    {Array.from({ length: 6 }, (_, index) => (
-      <i key={index} />
-    ))}
-  </section>
-)
 
 const arrows = { ascending: "↑", descending: "↓", none: "↕" }
 

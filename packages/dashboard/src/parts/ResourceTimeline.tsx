@@ -14,8 +14,10 @@ import { money } from "../format/Money.ts"
 import { words } from "../words/Words.ts"
 import { Action } from "./Action.tsx"
 import { Card, IdLink } from "./Detail.tsx"
+import { entryName } from "./entryNames.ts"
 import { ledgerAccountName } from "./ledgerAccounts.ts"
 import { Problem } from "./Problem.tsx"
+import { inWords } from "./reasons.ts"
 import { RequestLink } from "./RequestLink.tsx"
 import { ResendFailed } from "./ResendFailed.tsx"
 import { masculineStateName, State } from "./State.tsx"
@@ -126,7 +128,7 @@ const moneyMoments = ({ disputes, ledger_entries, refunds }: TimelineOf): Readon
           <Label>{text.refund}</Label> {money(refund.amount)} <State of={refund.status} />
         </>
       ),
-      detail: refund.failure_reason ?? refund.description ?? undefined
+      detail: inWords(refund.failure_reason ?? refund.description ?? undefined)
     })),
     ...disputes.data.flatMap(({ amount, id, opened_at: at, reason, status }): ReadonlyArray<KindMoment> =>
       at === null
@@ -145,7 +147,7 @@ const moneyMoments = ({ disputes, ledger_entries, refunds }: TimelineOf): Readon
                   {money(amount)} <State of={status} />
                 </>
               ),
-              detail: reason ?? undefined
+              detail: inWords(reason)
             }
           ]
     ),
@@ -163,7 +165,7 @@ const moneyMoments = ({ disputes, ledger_entries, refunds }: TimelineOf): Readon
           {ledgerAccountName(entry.from)} → {ledgerAccountName(entry.to)}
         </>
       ),
-      detail: entry.reason
+      detail: entryName(entry.reason)
     }))
   ]
 }
