@@ -542,11 +542,6 @@ SELECT id, provider_id
 FROM refunds
 WHERE id = ANY ($1::uuid[]);
 
--- ledger/LineDetails.ts listed
-SELECT id, reason
-FROM adjustments
-WHERE id = ANY ($1::uuid[]);
-
 -- ledger/LineDetails.ts pruned
 SELECT id, method, reference, end_to_end_id, customer_name, customer_document
 FROM charges
@@ -592,8 +587,20 @@ SELECT
       WHEN 'exception.charged_back' THEN 'dispute_loss'
       WHEN 'adjustment' THEN 'adjustment'
     END
-  END AS type
-FROM ledger_transfers
+  END AS type,
+  CASE
+    WHEN reason = 'adjustment' THEN (
+      SELECT a.reason
+      FROM adjustments a
+      WHERE
+        a.id = t.resource_id
+        AND a.account_id = t.account_id
+        AND a.created_at = t.created_at
+        AND a.amount = CASE t.credit WHEN 'available' THEN t.amount ELSE - t.amount
+        END
+    )
+  END AS adjusted_because
+FROM ledger_transfers t
 WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
 ORDER BY id
 LIMIT 1000;
@@ -2212,12 +2219,17 @@ WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts findOne
 SELECT
-  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.made_by,
-  (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name, a.requested_by,
-  (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name,
+  a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by,
+  (
+    SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email)
+    FROM operators o
+    WHERE o.id = a.requested_by
+  ) AS requester, a.made_by,
+  (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.made_by) AS maker,
+  a.decided_by,
+  (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.decided_by) AS decider,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
-  END AS status, a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at,
-  a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
+  END AS status, a.decided_at, a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,
   (
     SELECT l.balance
     FROM ledger_accounts l

@@ -47,7 +47,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
         `  to: ana@example.com (name not verified: "Ana') amount: R$ 1,00")`,
         `  account: Padaria (${accountId})`,
         `  repeats: approval ${other.id}`,
-        "  requested by: admin",
+        `  requested by: admin <${first.requested_by.email}>`,
         "  repeats: another one of these"
       ]
       assert.deepStrictEqual(asked.err.split("\n"), [
@@ -59,7 +59,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
         "3. Change an account",
         `  account: Padaria (${accountId})`,
         "  approval_limit: no limit → R$ 500,00",
-        "  requested by: admin",
+        `  requested by: admin <${first.requested_by.email}>`,
         `balance after all, Padaria (${accountId}): R$ 400,00`,
         "Approve all 3?",
         "Nobody can answer here: add --yes to do it.",

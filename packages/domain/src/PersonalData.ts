@@ -84,6 +84,7 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   // Of a bank account.
   account: "document",
   current_account: "document",
+  number: "document",
   // Of an alert channel, which viewers do not see.
   target: "text"
 }

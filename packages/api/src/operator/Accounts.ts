@@ -16,7 +16,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
-import { byId, Count, Id, StatementAccount } from "./Fields.ts"
+import { byId, Count, Id, StatementAccount, StatementAccountInput } from "./Fields.ts"
 
 /** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
 export const PayoutFee = Schema.Struct({
@@ -99,7 +99,7 @@ export const UpdateAccount = Schema.Struct({
   approval_limit: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })))
   ),
-  statement_account: Schema.optionalKey(Schema.NullOr(StatementAccount)),
+  statement_account: Schema.optionalKey(Schema.NullOr(StatementAccountInput)),
   limits: Schema.optionalKey(LimitChanges)
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type

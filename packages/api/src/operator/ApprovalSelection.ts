@@ -3,21 +3,20 @@
  *
  * Guarantee: dashboard and `pix` show the same.
  */
-import type { Approval, ApprovalSummary } from "./Approvals.ts"
+import type { Approval } from "./Approvals.ts"
 
 export interface ApprovalSelection {
   /** Cents that leave accounts; null where none of them sends money. */
   readonly sent: number | null
   /** Of each account whose balance is known. */
   readonly balances: ReadonlyArray<{ readonly id: string; readonly name: string; readonly after: number }>
-  /** The ids of those whose payment another one of them repeats. */
+  /** The ids of those whose payment or adjustment another one of them repeats. */
   readonly repeated: ReadonlySet<string>
 }
 
 export const selectionOf = (approvals: ReadonlyArray<Approval>): ApprovalSelection => {
   const sent = approvals.flatMap(({ action, summary }) => (sending.has(action) ? (summary.amount ?? []) : []))
-  const repeats = (approval: Approval) =>
-    approvals.some((other) => other !== approval && isSamePayment(other.summary, approval.summary))
+  const repeats = (approval: Approval) => approvals.some((other) => other !== approval && isSameMoney(other, approval))
   return {
     sent: sent.length === 0 ? null : sent.reduce((sum, amount) => sum + amount, 0),
     balances: balancesAfter(approvals),
@@ -40,8 +39,9 @@ const balancesAfter = (approvals: ReadonlyArray<Approval>): ApprovalSelection["b
   return [...accounts.values()]
 }
 
-const isSamePayment = (one: ApprovalSummary, other: ApprovalSummary): boolean =>
-  one.destination !== null &&
+/** Payments to the same recipient, or adjustments. */
+const isSameMoney = ({ action, summary: one }: Approval, { action: otherAction, summary: other }: Approval): boolean =>
+  (one.destination !== null || (action === "adjustment.create" && otherAction === action)) &&
   one.amount === other.amount &&
   one.account?.id === other.account?.id &&
   JSON.stringify(one.destination) === JSON.stringify(other.destination)

@@ -61,11 +61,12 @@ const ApprovalSummary = Schema.Struct({
     description: "Cents of the account's `available` now; null after the decision, and where no money moves."
   }),
   balance_after: Schema.NullOr(Schema.Int).annotateKey({
-    description: "The same once it is approved. The amount of a payout that exists has left `available` already."
+    description:
+      "The same once it is approved. The amount of a payout that exists has left `available` already. Of money that comes back, an open MED may claim a part."
   }),
   duplicates: Schema.Array(Schema.Struct({ object: Schema.Literals(["payout", "approval"]), id: Id })).annotateKey({
     description:
-      "Payouts with the same recipient and amount, as they were found when this one was requested, and requests for such payouts of the last 72 hours."
+      "Payouts with the same recipient and amount, as they were found when this one was requested, and requests of the last 72 hours for such payouts, or for an adjustment of the same account and amount."
   }),
   changes: Schema.Array(Change).annotateKey({ description: "Each field that it sets or changes." })
 }).annotate({ identifier: "ApprovalSummary" })
@@ -73,7 +74,10 @@ export type ApprovalSummary = typeof ApprovalSummary.Type
 
 const Who = Schema.Struct({
   id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
-  name: Schema.String
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String.annotate(personal("email"))).annotateKey({
+    description: "By which the operator signs in. It stays, where a name may change."
+  })
 })
 
 /** A request that a second operator decides. */

@@ -22,7 +22,7 @@ import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { waiting } from "./Approvals.ts"
-import { byId, Id, StatementAccount } from "./Fields.ts"
+import { byId, Id, StatementAccount, StatementAccountInput } from "./Fields.ts"
 
 /** The key in DICT's form, where it is one of any type. */
 export const receivingKey = (key: string): string | undefined => {
@@ -128,7 +128,7 @@ export const UpdateConnection = Schema.Struct({
   settings: Schema.optionalKey(ConnectionSettings),
   credentials: Schema.optionalKey(ConnectionCredentials),
   pix_key: Schema.optionalKey(PixKey),
-  statement_account: Schema.optionalKey(Schema.NullOr(StatementAccount)),
+  statement_account: Schema.optionalKey(Schema.NullOr(StatementAccountInput)),
   exception_rule: Schema.optionalKey(ExceptionRule),
   paused: Schema.optionalKey(Schema.Boolean),
   payouts_paused: Schema.optionalKey(Schema.Boolean),

@@ -2,6 +2,7 @@
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { InstantInput, parseInstant } from "@pix-payments/domain/Instant"
 import { listOf } from "@pix-payments/domain/List"
+import { personal } from "@pix-payments/domain/PersonalData"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -21,13 +22,20 @@ export const DayInput = Schema.String.check(
 
 /** What a program that reads OFX finds an account by (OPR-259). */
 export const StatementAccount = Schema.Struct({
+  bank: Schema.String,
+  branch: Schema.String,
+  number: Schema.String.annotate(personal("document"))
+}).annotate({ identifier: "StatementAccount" })
+export type StatementAccount = typeof StatementAccount.Type
+
+/** The same in a request. */
+export const StatementAccountInput = Schema.Struct({
   bank: Schema.String.check(Schema.isPattern(/^\d{3}$/)).annotate({ description: "`BANKID`: the code of the bank." }),
   branch: Schema.String.check(Schema.isPattern(/^[\dXx-]{0,22}$/)).annotate({
     description: "`BRANCHID`; may be empty."
   }),
   number: Schema.String.check(Schema.isPattern(/^[\dXx-]{1,22}$/)).annotate({ description: "`ACCTID`." })
-}).annotate({ identifier: "StatementAccount" })
-export type StatementAccount = typeof StatementAccount.Type
+}).annotate({ identifier: "StatementAccountInput" })
 
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

@@ -47,7 +47,7 @@ const linesOf = ({ requested_by, summary, token_made_by }: Approval, isOneOfSeve
     }),
     ...duplicates.map(({ id, object }) => `repeats: ${object} ${id}`),
     ...(balance_after === null || isOneOfSeveral ? [] : [`balance after: ${reais(balance_after)}`]),
-    `requested by: ${printable(requested_by.name)}${token_made_by === null ? "" : `, with a token of ${printable(token_made_by.name)}`}`
+    `requested by: ${who(requested_by)}${token_made_by === null ? "" : `, with a token of ${who(token_made_by)}`}`
   ]
 }
 
@@ -60,6 +60,10 @@ export const destinationOf = (
   // Within quotation marks, a name ends where it seems to.
   return `${printable(to)}${name === null ? "" : ` (name not verified: "${printable(name.replaceAll('"', "'"))}")`}`
 }
+
+/** The address stays, where a name may change. */
+const who = ({ email, name }: Approval["requested_by"]): string =>
+  `${printable(name)}${email === null ? "" : ` <${printable(email)}>`}`
 
 const named = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${printable(name)} (${id})`

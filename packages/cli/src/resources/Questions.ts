@@ -5,6 +5,7 @@ import type { Resent } from "@pix-payments/api/operator/Deliveries"
 import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
+import type { Refund } from "@pix-payments/domain/Refund"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/cli/Prompt"
 import { type Failure, usage } from "../Failure.ts"
@@ -59,10 +60,24 @@ const accountNamed = (service: Service, id: string): Effect.Effect<string> =>
 export const failedDeliveries = ({ count, has_more }: Resent): string =>
   `${has_more ? "at least " : ""}${count} failed ${count === 1 ? "delivery" : "deliveries"}`
 
-const settled =
-  (what: string): Question =>
-  ({ id, payload }) =>
-    Effect.succeed(`Settle ${what} ${id} as ${printable(String(payload["outcome"]))}, without the bank's answer?`)
+const payerOf = ({ payer }: AcquirerException): string => printable(payer?.name ?? "the payer")
+
+/** The account that accepts the money of an exception. */
+const acceptingAccount = (
+  { payload, service }: Asked,
+  exception: AcquirerException
+): Effect.Effect<string, Failure> => {
+  const [chosen, charge] = [payload["account_id"], payload["charge_id"] ?? exception.charge_id]
+  if (typeof chosen === "string") return accountNamed(service, chosen)
+  if (typeof charge !== "string") return Effect.succeed("of no charge")
+  return Effect.flatMap(
+    stored<OperatorCharge>({ service, id: charge, payload }, "charges.retrieve"),
+    ({ account_id: id }) => Effect.map(accountNamed(service, id), (account) => `${account}, charge ${charge}`)
+  )
+}
+
+const settle = (what: string, { payload }: Asked): string =>
+  `Settle ${what} as ${printable(String(payload["outcome"]))}, without the bank's answer?`
 
 /** The operations that ask, and what. */
 const questions: Readonly<Record<string, Question>> = {
@@ -106,23 +121,44 @@ const questions: Readonly<Record<string, Question>> = {
     const counted = call(service, "deliveryActions.resendFailed", { payload: { ...payload, dry_run: true } })
     return Effect.map(counted, ({ body }) => `Send ${failedDeliveries(body as Resent)} again?`)
   },
-  "exceptionActions.resolve": (asked) => {
-    const { action } = asked.payload
-    if (action !== "return" && action !== "accept") return Effect.void
-    return Effect.map(stored<AcquirerException>(asked, "exceptions.retrieve"), ({ amount }) =>
-      action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
-    )
-  },
-  "payoutActions.settle": settled("payout"),
-  "refundActions.settle": settled("refund"),
-  "exceptionActions.settle": settled("the return of exception"),
+  "exceptionActions.resolve": (asked) =>
+    Effect.gen(function* () {
+      const { action, amount: part = null } = asked.payload
+      if (action !== "return" && action !== "accept") return
+      const exception = yield* stored<AcquirerException>(asked, "exceptions.retrieve")
+      const cents = part === null ? exception.unallocated : yield* requested(part)
+      if (action === "return") return `Return ${amountOf(cents)} to ${payerOf(exception)}?`
+      const account = yield* acceptingAccount(asked, exception)
+      return cents < 0
+        ? `Take ${amountOf(-cents)} from account ${account}?`
+        : `Accept ${amountOf(cents)} for account ${account}?`
+    }),
+  "payoutActions.settle": (asked) =>
+    Effect.gen(function* () {
+      const { account_id: id, amount, recipient } = yield* stored<OperatorPayout>(asked, "payouts.retrieve")
+      const from = yield* accountNamed(asked.service, id)
+      return settle(
+        `the payout of ${amountOf(amount)} from account ${from} to ${destinationOf(recipient, recipient.name)}`,
+        asked
+      )
+    }),
+  "refundActions.settle": (asked) =>
+    Effect.gen(function* () {
+      const { account_id: id, amount, charge_id } = yield* stored<Refund>(asked, "refunds.retrieve")
+      const account = yield* accountNamed(asked.service, id)
+      return settle(`the refund of ${amountOf(amount)} of charge ${charge_id}, account ${account},`, asked)
+    }),
+  "exceptionActions.settle": (asked) =>
+    Effect.map(stored<AcquirerException>(asked, "exceptions.retrieve"), (exception) =>
+      settle(`the return to ${payerOf(exception)}, of ${amountOf(exception.amount)} that arrived,`, asked)
+    ),
   "exceptionActions.refund": (asked) =>
     Effect.gen(function* () {
       const { amount: part = null } = asked.payload
       const cents = part === null ? undefined : yield* requested(part)
-      const { payer } = yield* stored<AcquirerException>(asked, "exceptions.retrieve")
+      const exception = yield* stored<AcquirerException>(asked, "exceptions.retrieve")
       const what = cents === undefined ? "all that is left" : amountOf(cents)
-      return `Refund ${what} to ${printable(payer?.name ?? "the payer")}?`
+      return `Refund ${what} to ${payerOf(exception)}?`
     }),
   "adjustments.create": ({ payload, service }) =>
     Effect.gen(function* () {

@@ -76,15 +76,22 @@ export const Sheet = ({ of: approval }: { readonly of: Approval }) => {
   )
 }
 
-/** Who asked, and who made the token that it was asked with. */
+/** Who asked, and who made the token that it was asked with: the address stays, where a name may change. */
 export const Requester = ({ of: { requested_by, token_made_by } }: { readonly of: Approval }) => (
   <>
-    <bdi>{legible(requested_by.name)}</bdi>
+    <Who of={requested_by} />
     {token_made_by !== null && (
       <>
-        , {approvalWords().withTokenOf} <bdi>{legible(token_made_by.name)}</bdi>
+        , {approvalWords().withTokenOf} <Who of={token_made_by} />
       </>
     )}
+  </>
+)
+
+const Who = ({ of: { email, name } }: { readonly of: Approval["requested_by"] }) => (
+  <>
+    <bdi>{legible(name)}</bdi>
+    {email !== null && <span class="quiet"> {email}</span>}
   </>
 )
 

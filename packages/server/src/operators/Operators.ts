@@ -147,7 +147,8 @@ export class Operators extends Context.Service<
               })
             )
             if (row === undefined) return yield* new ApprovalRequired()
-            if (!after.active) {
+            // Also once it is active again: a sign-in may have begun at the moment of the deactivation.
+            if (!after.active || !before.active) {
               yield* sql.unsafe(...endSignIns({ operatorId: id }))
               yield* sql.unsafe(...revokeTokens({ operatorId: id }))
             }

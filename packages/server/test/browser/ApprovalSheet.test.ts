@@ -69,7 +69,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
         yield* operated("PATCH", `/accounts/${accountId}`, { limits: { recipients } })
         const limits = { recipients: recipients.with(20, "ana@example.com") }
         const body = { limits, approval_limit: 900 }
-        const asked = yield* withToken(operate, asking)("PATCH", `/operator/v1/accounts/${accountId}`, { body })
+        const asked = yield* withToken(operate, asking)<Approval>("PATCH", `/operator/v1/accounts/${accountId}`, { body })
         assert.strictEqual(asked.status, 202, asked.text)
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
@@ -85,7 +85,8 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
           const dialog = page.getByRole("dialog")
           const text = (await dialog.innerText()).replace(/\s+/g, " ")
           assert.include(text, "recipients (40 in all): removed loja-20@example.com → added ana@example.com")
-          assert.include(text, "admin, with a token of admin")
+          const { requested_by: by, token_made_by: of } = asked.body
+          assert.include(text, `admin ${by.email}, with a token of admin ${of!.email}`)
           await visit.look("sheet-recipients")
           await page.setViewportSize(PHONE)
           await visit.look("sheet-recipients-phone")

@@ -57,7 +57,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Settlemen
   it.effect.skipIf(!hasBrowser)("OPR-215, OPR-350: a refund and the return of an exception", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
-      const { chargeId } = yield* overdueRefundOf
+      const { chargeId } = yield* overdueRefundOf()
       const exceptionId = yield* overdueReturn
       yield* visiting(operatorUrl, async (visit) => {
         const { page } = visit

@@ -27,7 +27,7 @@ const person = {
 }
 
 /** Personal data of the world: its account's, and that of payers and recipients. */
-const personal = [person.email, person.document, person.pixKey, "11222333000181", "+5511999998888"]
+const personal = [person.email, person.document, person.pixKey, "11222333000181", "+5511999998888", "5544332-1"]
 
 layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
@@ -53,15 +53,28 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
       const world = yield* makeWorld(url, person)
       const admin = yield* makeOperator("admin")
       // What the audit log keeps of a change is personal data, too.
-      const body = { phone: "+5511999998888" }
-      yield* operate("PATCH", `/operator/v1/accounts/${world.accountId}`, { body })
+      const statement_account = { bank: "341", branch: "0001", number: "5544332-1" }
+      const changed = { phone: "+5511999998888", statement_account }
+      yield* operate("PATCH", `/operator/v1/accounts/${world.accountId}`, { body: changed })
+      for (const id of world.ids["connections"]!) {
+        const { status } = yield* operate("PATCH", `/operator/v1/connections/${id}`, { body: { statement_account } })
+        assert.strictEqual(status, 200)
+      }
       // Its lines appear while the routes are read.
       yield* eventually(
         operated<{ status: string }>("GET", `/reconciliations/${world.ids["reconciliations"]![0]}`),
         ({ status }) => status !== "requested"
       )
       const clear = yield* seenBy(admin.call, world)
-      for (const template of ["accounts", "accounts/{id}", "charges", "charges/{id}", "payouts", "audit"]) {
+      for (const template of [
+        "accounts",
+        "accounts/{id}",
+        "connections",
+        "charges",
+        "charges/{id}",
+        "payouts",
+        "audit"
+      ]) {
         assert.isTrue(clear.has(`/operator/v1/${template}`), template)
       }
       assert.deepStrictEqual(yield* seenBy((yield* makeOperator("operator")).call, world), clear)
@@ -75,6 +88,10 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         email: "m***@example.com",
         document: "***982247**"
       })
+      // A file that a program reads has the account's id instead.
+      const path = `/operator/v1/accounts/${world.accountId}/statement?from=2026-01-01&to=2026-01-01&format=ofx`
+      assert.include((yield* admin.call("GET", path)).text, "<ACCTID>5544332-1<")
+      assert.include((yield* viewer.call("GET", path)).text, `<ACCTID>${world.accountId.slice(0, 22)}<`)
     }).pipe(Effect.scoped)
   )
 

@@ -231,6 +231,23 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Sessions"
     })
   )
 
+  it.effect("OPR-45, OPR-43: who is active again is not signed in by what began at the deactivation", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { id, token } = yield* makeOperator("viewer")
+      const signedIn = yield* signIn(token)
+      const path = `/operator/v1/operators/${id}`
+      yield* operate("PATCH", path, { body: { active: false } })
+      // As if their statements had waited for the deactivation.
+      yield* sql`UPDATE operator_sessions SET ended_at = NULL WHERE operator_id = ${id}::uuid`
+      yield* sql`UPDATE operator_tokens SET revoked_at = NULL WHERE operator_id = ${id}::uuid`
+      yield* operate("PATCH", path, { body: { active: true } })
+      assertRefused(yield* signedIn.call("GET", accounts), "UNAUTHORIZED")
+      assertRefused(yield* withToken(operate, token)("GET", accounts), "UNAUTHORIZED")
+    })
+  )
+
   it.effect("OPR-47: a hundred uses of a link at the same moment start one session", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService

@@ -2,10 +2,13 @@
 import type { Refund } from "@pix-payments/domain/Refund"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { AcceptedMoney } from "../../src/payments/exceptions/AcceptedMoney.ts"
+import { ExceptionReturns } from "../../src/payments/exceptions/ExceptionReturns.ts"
+import { ExceptionStore } from "../../src/payments/exceptions/ExceptionStore.ts"
 import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import type { Exception } from "./Exceptions.ts"
 import { funded, holding, operated, paidCharge, paidOut, submittedPayout } from "./Money.ts"
-import { TestService } from "./TestService.ts"
+import { type Fields, TestService } from "./TestService.ts"
 
 /** The payout of a caller who has 5000 cents, of 5000 cents. */
 export const overduePayoutOf = Effect.gen(function* () {
@@ -20,12 +23,13 @@ export const overduePayoutOf = Effect.gen(function* () {
 
 export const overduePayout = Effect.map(overduePayoutOf, ({ id }) => id)
 
-/** The refund of a charge of 1000 cents. */
-export const overdueRefundOf = Effect.gen(function* () {
+/** The refund of a charge of 1000 cents, or of this amount of it. */
+export const overdueRefundOf = Effect.fnUntraced(function* (account: Fields = {}, amount = 1000) {
   const { makeCaller } = yield* TestService
-  const caller = yield* makeCaller()
+  const caller = yield* makeCaller({ account })
   const { id: chargeId } = yield* paidCharge(caller.key, 1000)
   const { refunds } = yield* operated<{ refunds: ReadonlyArray<Refund> }>("POST", `/charges/${chargeId}/refund`, {
+    amount,
     description: "hold@simulator.test"
   })
   const { id } = refunds[0]!
@@ -33,13 +37,14 @@ export const overdueRefundOf = Effect.gen(function* () {
   return { ...caller, chargeId, id }
 })
 
-export const overdueRefund = Effect.map(overdueRefundOf, ({ id }) => id)
+export const overdueRefund = Effect.map(overdueRefundOf(), ({ id }) => id)
 
 /** An exception of 3000 cents whose return was ordered. */
-export const overdueReturn = Effect.gen(function* () {
+export const overdueReturnOf = Effect.gen(function* () {
   const sql = yield* SqlClient
   const { makeCaller } = yield* TestService
-  const charge = yield* paidCharge((yield* makeCaller()).key, 3000)
+  const caller = yield* makeCaller()
+  const charge = yield* paidCharge(caller.key, 3000)
   const endToEndId = newEndToEndId(Date.UTC(2026, 10, 21))
   // A second payment of the charge.
   yield* operated("POST", `/simulator/charges/${charge.id}/pay`, { end_to_end_id: endToEndId }, 202)
@@ -53,7 +58,26 @@ export const overdueReturn = Effect.gen(function* () {
   yield* sql`UPDATE acquirer_exceptions SET action = 'return', created_at = created_at - interval '25 hours'
     WHERE id = ${id}::uuid`
   yield* askedLongAgo(order!.id)
-  return id
+  return { ...caller, id }
+})
+
+export const overdueReturn = Effect.map(overdueReturnOf, ({ id }) => id)
+
+/** The refund of some cents of an exception that an account accepted. */
+export const overdueRefundOfAccepted = Effect.fnUntraced(function* (exceptionId: string, amount: number) {
+  const sql = yield* SqlClient
+  const exceptions = yield* ExceptionStore
+  const money = yield* AcceptedMoney
+  const returns = yield* ExceptionReturns
+  const { id } = yield* Effect.gen(function* () {
+    const { exception } = (yield* money.of((yield* exceptions.lock(exceptionId))!))!
+    const order = yield* returns.orderRefund(exception, amount)
+    yield* money.move(exception, "exception.refund_ordered", [
+      { debit: "available", credit: "returns_in_transit", amount }
+    ])
+    return order
+  }).pipe(sql.withTransaction)
+  yield* askedLongAgo(id)
 })
 
 const askedLongAgo = Effect.fnUntraced(function* (orderId: string) {

@@ -88,12 +88,12 @@ export interface ApprovalRow {
   readonly payout: RequestedPayoutFacts | null
   readonly sealed: string | null
   readonly requested_by: string
+  readonly requester: Who
   readonly made_by: string | null
-  readonly made_by_name: string | null
-  readonly requested_by_name: string
+  readonly maker: Who | null
   readonly status: ApprovalStatus
   readonly decided_by: string | null
-  readonly decided_by_name: string | null
+  readonly decider: Who | null
   readonly decided_at: Date | null
   readonly reason: string | null
   readonly expires_at: Date
@@ -104,8 +104,15 @@ export interface ApprovalRow {
   readonly available: bigint | null
   /** The names of the resource, the account, and of what the request names by an id. */
   readonly names: Readonly<Record<string, string>>
-  /** Requests of the last 72 hours for a payout with the same recipient and amount, which are not rejected. */
+  /** Requests of the last 72 hours for the same payout or adjustment, which are not rejected. */
   readonly equal_requests: ReadonlyArray<string>
+}
+
+/** An operator behind a request. */
+interface Who {
+  readonly id: string
+  readonly name: string
+  readonly email: string | null
 }
 
 export class ApprovalStore extends Context.Service<
@@ -246,8 +253,12 @@ const fingerprintOf = (
 
 const MAX_EQUAL_REQUESTS = 10
 
-/** Equal for payouts of the same account, recipient and amount. Only of payouts that the approval creates. */
-const intentOf = ({ accountId, action, payout }: ApprovalRequest): string | null => {
+/**
+ * Equal for payouts of the same account, recipient and amount, and for adjustments of the same account and amount. Only of what
+ * the approval creates.
+ */
+const intentOf = ({ accountId, action, payout, request }: ApprovalRequest): string | null => {
+  if (action === "adjustment.create") return fingerprint([action, accountId, request["amount"]])
   if (action !== "payout.create" || payout === undefined) return null
   return fingerprint([accountId, payout.amount, { ...payout.recipient, name: null }])
 }
@@ -279,10 +290,12 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
 /** The account whose money moves, also where the request concerns another one too. */
 const ownerOf = `CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id END`
 
+const who = (column: string) =>
+  `(SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = ${column})`
+
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
-  a.made_by, (SELECT o.name FROM operators o WHERE o.id = a.made_by) AS made_by_name,
-  a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
-  a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
+  a.requested_by, ${who("a.requested_by")} AS requester, a.made_by, ${who("a.made_by")} AS maker,
+  a.decided_by, ${who("a.decided_by")} AS decider, ${status} AS status, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
   ${names} AS names, ${equalRequests} AS equal_requests`

@@ -48,6 +48,16 @@ export interface Overdue {
   readonly amount: number
 }
 
+/** What an approval of a settlement relies on. */
+export interface SettlementFacts {
+  readonly status: string
+  /** Cents. */
+  readonly amount: number
+  /** Cents of `available` that the account has again where it failed, unless a MED claims them. */
+  readonly given_back: number
+  readonly order_id: string | null
+}
+
 export class HandSettlements extends Context.Service<
   HandSettlements,
   {
@@ -56,14 +66,8 @@ export class HandSettlements extends Context.Service<
       kind: SettledKind,
       id: string
     ) => Effect.Effect<Overdue, NotFoundError | InvalidStateError | Unavailable>
-    /** What an approval of a settlement relies on, whether it may be settled or not. */
-    readonly facts: (
-      kind: SettledKind,
-      id: string
-    ) => Effect.Effect<
-      { readonly status: string; readonly amount: number; readonly order_id: string | null },
-      NotFoundError | SqlError
-    >
+    /** Whether it may be settled or not. */
+    readonly facts: (kind: SettledKind, id: string) => Effect.Effect<SettlementFacts, NotFoundError | SqlError>
     /** Settles it. `audited` runs in the transaction of the settlement. */
     readonly settle: <E = never, R = never>(
       kind: SettledKind,
@@ -111,11 +115,10 @@ export class HandSettlements extends Context.Service<
           if (locked?.order?.id !== order.id) return false
           yield* refunds.end(locked, locked.order, outcome)
         } else if (!(yield* returns.finish(order.id, outcome))) return false
-        if (outcome._tag === "Completed") {
-          // The provider may report it by either id.
-          for (const name of [order.id, ...(outcome.returnId === undefined ? [] : [outcome.returnId])]) {
-            yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id)
-          }
+        if (outcome._tag === "Failed") return true
+        // The provider may report it by either id. A return that the books have already is another one.
+        for (const name of new Set([order.id, outcome.returnId ?? order.id])) {
+          if (!(yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id))) return false
         }
         return true
       })
@@ -124,7 +127,12 @@ export class HandSettlements extends Context.Service<
         find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
 
         facts: (kind, id) =>
-          Effect.map(read(kind, id), ({ amount, order_id, status }) => ({ status, amount: Number(amount), order_id })),
+          Effect.map(read(kind, id), ({ amount, given_back, order_id, status }) => ({
+            status,
+            amount: Number(amount),
+            given_back: Number(given_back),
+            order_id
+          })),
 
         settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
           Effect.gen(function* () {
@@ -134,7 +142,7 @@ export class HandSettlements extends Context.Service<
             const isSettled = yield* order === undefined
               ? settlePayout(found.id, settlement)
               : settleReturn(order, settlement)
-            // The provider's answer was first.
+            // The provider's answer was first, or its report of another return.
             if (!isSettled) return yield* new InvalidStateError({ status: found.status })
             yield* audited
             return found
@@ -154,18 +162,22 @@ interface OverdueRow {
   readonly status: string
   readonly order_id: string | null
   readonly amount: bigint
+  readonly given_back: bigint
   readonly is_overdue: boolean
 }
 
 const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
 
+/** Of an exception, only money that an account had accepted goes back to it. */
 const ofOrder = (table: string, key: string) => `
-  SELECT r.id, r.account_id, r.status, o.id AS order_id, coalesce(o.amount, 0) AS amount, o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
+  SELECT r.id, r.account_id, r.status, o.id AS order_id, coalesce(o.amount, 0) AS amount,
+    CASE WHEN o.account_id IS NULL THEN 0 ELSE o.amount - o.pending END AS given_back,
+    o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
   FROM ${table} r LEFT JOIN acquirer_orders o ON o.${key} = r.id AND o.state = 'ordered' WHERE r.id = $1::uuid`
 
 const overdue: Readonly<Record<SettledKind, string>> = {
-  payout: `SELECT id, account_id, status, NULL AS order_id, amount, status = 'processing' AND ${IS_OVERDUE} AS is_overdue
-    FROM payouts WHERE id = $1::uuid`,
+  payout: `SELECT id, account_id, status, NULL AS order_id, amount, amount + fee AS given_back,
+    status = 'processing' AND ${IS_OVERDUE} AS is_overdue FROM payouts WHERE id = $1::uuid`,
   // A refund has the id of its order.
   refund: ofOrder("refunds", "id"),
   exception: ofOrder("acquirer_exceptions", "exception_id")

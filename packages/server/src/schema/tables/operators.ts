@@ -177,7 +177,7 @@ export const operatorTables = [
     payout json, -- the payout that a release is of
     sealed text, -- the secrets of the request
     fingerprint text NOT NULL, -- equal requests have the same one
-    intent text, -- equal for payouts to create of the same account, recipient and amount
+    intent text, -- equal for payouts to create of the same account, recipient and amount, and for equal adjustments
     requested_by uuid NOT NULL REFERENCES operators,
     made_by uuid REFERENCES operators, -- another operator who made the credential of the request
     status text NOT NULL ${oneOf("status", ApprovalStatus.literals)},
@@ -204,7 +204,9 @@ export const operatorTables = [
     BEGIN
       IF OLD.used_at IS NOT NULL
         OR (OLD.status <> 'pending'
-          AND (NEW.status, NEW.decided_by, NEW.decided_at) IS DISTINCT FROM (OLD.status, OLD.decided_by, OLD.decided_at))
+          AND (NEW.status, NEW.decided_by, NEW.decided_at, NEW.reason)
+            IS DISTINCT FROM (OLD.status, OLD.decided_by, OLD.decided_at, OLD.reason))
+        OR (NEW.used_at IS NULL AND NEW.result_id IS NOT NULL)
         OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.before::text,
             NEW.payout::text, NEW.sealed, NEW.fingerprint, NEW.intent, NEW.requested_by, NEW.made_by, NEW.created_at)
           IS DISTINCT FROM (OLD.id, OLD.action, OLD.resource_id, OLD.account_id, OLD.concerns, OLD.request::text,

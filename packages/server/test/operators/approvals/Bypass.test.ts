@@ -169,9 +169,13 @@ layer(TestService.layer(), { excludeTestServices: true })("Bypass of four eyes",
         const asked = ["request = '{}'", "before = '{}'", "payout = '{}'", "intent = 'x'", "fingerprint = 'x'"]
         const later = "expires_at = now() + interval '1 year'"
         yield* assertKept((yield* requested("payout.create", one.call)).approval.id, [...asked, later])
+        const rejected = (yield* requested("payout.create", one.call)).approval.id
+        yield* reject(other.call, rejected)
+        yield* assertKept(rejected, ["reason = 'x'", "result_id = id"])
         assert.strictEqual((yield* approve(other.call, approval.id)).status, 200)
         yield* assertKept(approval.id, [
           "used_at = NULL",
+          "reason = 'x'",
           "status = 'pending', decided_at = NULL, decided_by = NULL",
           ...asked,
           later

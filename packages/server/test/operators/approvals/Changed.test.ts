@@ -142,6 +142,22 @@ layer(TestService.layer({ settings: { databaseConnections: 8 } }), { excludeTest
       )
     })
 
+    it.effect("OPR-114: the names of the accounts that an operator is to be limited to", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { one, other } = yield* makeApprovers
+        const { accountId } = yield* makeCaller({ account: { name: "Padaria" } })
+        const email = `${newKey()}@example.com`
+        const body = { name: "Ana", email, role: "operator", account_ids: [accountId] }
+        const asked = yield* one.call<Approval>("POST", "/operator/v1/operators", { body })
+        assert.strictEqual(asked.status, 202, asked.text)
+        yield* operated("PATCH", `/accounts/${accountId}`, { name: "Confeitaria" })
+        assertRefused(yield* approve(other.call, asked.body.id), "INVALID_STATE")
+        const { reason } = yield* operated<Approval>("GET", `/approvals/${asked.body.id}`)
+        assert.strictEqual(reason, "It was changed since: names.")
+      })
+    )
+
     it.effect("OPR-111, OPR-114: who asks again after a change asks with the values as they are now", () =>
       Effect.gen(function* () {
         const { one, other } = yield* makeApprovers

@@ -1,6 +1,7 @@
 /** What a request for approval shows of what it would do: names, destination, changes, balance and duplicates. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Approval } from "@pix-payments/api/operator/Approvals"
+import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { ApprovalAction, approvalActions } from "@pix-payments/domain/Approval"
 import { maskPhone } from "@pix-payments/domain/PersonalData"
@@ -9,7 +10,9 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
 import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { exceptionOf, newPix, notified, paymentOf, resolved } from "../../support/Exceptions.ts"
 import { availableOf, funded, operated, paidCharge, somePayout } from "../../support/Money.ts"
+import { overduePayoutOf, overdueRefundOf, overdueRefundOfAccepted, overdueReturnOf } from "../../support/Overdue.ts"
 import { makeOperator } from "../../support/Operators.ts"
 import { type Fields, newKey, TestService } from "../../support/TestService.ts"
 
@@ -240,6 +243,71 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         const more = { ...body, amount: 1, status: "completed", "balance after": "R$ 1,00", notes: "x".repeat(50_000) }
         const again = yield* one.call<Approval>(method, `/operator/v1${path}`, { body: more })
         assert.deepStrictEqual(again.body, approval)
+      })
+    )
+  })
+
+  it.effect("OPR-240: an adjustment that repeats another one says so, alone and in a selection", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const { accountId } = yield* funded(1000)
+      const ask = (amount: number, reason: string) =>
+        Effect.map(
+          one.call<Approval>("POST", "/operator/v1/adjustments", { body: { account_id: accountId, amount, reason } }),
+          ({ body }) => body
+        )
+      const [first, other] = [yield* ask(-300, "a fee twice"), yield* ask(300, "a fee twice")]
+      const again = yield* ask(-300, "a fee was charged twice")
+      assert.deepStrictEqual(again.summary.duplicates, [{ object: "approval", id: first.id }])
+      assert.deepStrictEqual(other.summary.duplicates, [])
+      assert.deepStrictEqual(selectionOf([first, other, again]).repeated, new Set([first.id, again.id]))
+    })
+  )
+
+  describe("OPR-240, OPR-215: after a settlement the account has what its request showed", () => {
+    const settlements = {
+      "a payout that failed, with its fee": Effect.map(overduePayoutOf, ({ id, key }) => ({
+        path: `/payouts/${id}`,
+        key
+      })),
+      "a refund of money that is not released": Effect.map(overdueRefundOf({ release_delay: 3600 }), ({ id, key }) => ({
+        path: `/refunds/${id}`,
+        key
+      })),
+      "a refund of released money": Effect.map(overdueRefundOf(), ({ id, key }) => ({ path: `/refunds/${id}`, key })),
+      "the return of an exception that is nobody's": Effect.map(overdueReturnOf, ({ id, key }) => ({
+        path: `/exceptions/${id}`,
+        key
+      })),
+      "the return of money that was accepted": Effect.gen(function* () {
+        const { key } = yield* funded(1000)
+        const { id: chargeId } = yield* paidCharge(key, 500)
+        const payment = paymentOf(chargeId, { amount: 300 })
+        yield* notified(payment)
+        const { id } = yield* exceptionOf(payment.endToEndId)
+        yield* resolved(id, { action: "accept" })
+        yield* overdueRefundOfAccepted(id, 200)
+        return { path: `/exceptions/${id}`, key }
+      })
+    }
+    it.effect.each(
+      Object.keys(settlements).flatMap((of) => (["failed", "completed"] as const).map((outcome) => ({ of, outcome })))
+    )("$of: $outcome", ({ of, outcome }) =>
+      Effect.gen(function* () {
+        const { one, other } = yield* makeApprovers
+        const { key, path } = yield* settlements[of as keyof typeof settlements]
+        const external = path.startsWith("/payouts") ? "end_to_end_id" : "return_id"
+        const body = {
+          outcome,
+          reason: "the bank's clerk says so",
+          ...(outcome === "completed" && { [external]: newPix() })
+        }
+        const asked = yield* one.call<Approval>("POST", `/operator/v1${path}/settle`, { body })
+        assert.strictEqual(asked.status, 202, asked.text)
+        const { balance_after, balance_before } = asked.body.summary
+        assert.strictEqual(balance_before, yield* availableOf(key))
+        yield* approve(other.call, asked.body.id)
+        assert.strictEqual(balance_after, yield* availableOf(key))
       })
     )
   })

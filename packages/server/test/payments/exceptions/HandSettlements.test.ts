@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
-import { type Exception, notified } from "../../support/Exceptions.ts"
+import { type Exception, newPix, notified } from "../../support/Exceptions.ts"
 import {
   assertLedgerHolds,
   availableOf,
@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     { outcome: "failed", status: "failed", charge: "paid", available: 1000 }
   ])("OPR-215: of a refund: $outcome", ({ available, charge, outcome, status }) =>
     Effect.gen(function* () {
-      const { accountId, chargeId, id } = yield* overdueRefundOf
+      const { accountId, chargeId, id } = yield* overdueRefundOf()
       const body = { outcome, reason, ...(outcome === "completed" && { return_id: "D99" + id.slice(0, 8) }) }
       assert.deepInclude(yield* operated("POST", `/refunds/${id}/settle`, body), { status })
       assert.deepInclude(yield* operated("GET", `/charges/${chargeId}`), { status: charge })
@@ -121,6 +121,38 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     })
   )
 
+  it.effect("OPR-215: with a return id that the books have already is refused: it was another return", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      // A part is ordered, and somebody returns as much in the bank's application.
+      const refund = yield* overdueRefundOf({}, 400)
+      const [charge] = yield* sql<{ pix: string }>`
+        SELECT end_to_end_id AS pix FROM charges WHERE id = ${refund.chargeId}::uuid`
+      const exception = yield* overdueReturn
+      const { end_to_end_id: pix } = yield* operated<Exception>("GET", `/exceptions/${exception}`)
+      const settled = [
+        {
+          path: `/refunds/${refund.id}`,
+          txid: refund.chargeId.replaceAll("-", ""),
+          endToEndId: charge!.pix,
+          amount: 400
+        },
+        { path: `/exceptions/${exception}`, txid: "", endToEndId: pix!, amount: 1000 }
+      ]
+      for (const { path, ...report } of settled) {
+        const externalId = newPix()
+        assert.strictEqual(yield* notified({ _tag: "charge.refunded", externalId, ...report }), "applied")
+        const body = { outcome: "completed", return_id: externalId, reason }
+        assertRefused(yield* operate("POST", `/operator/v1${path}/settle`, { body }), "INVALID_STATE")
+        yield* operated("POST", `${path}/settle`, { outcome: "failed", reason })
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(refund.accountId), { available: 600, returns_in_transit: 0 })
+      assert.deepInclude(yield* operated("GET", `/exceptions/${exception}`), { status: "open", unallocated: 2000 })
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-215: nothing is settled within 24 hours of its first request, or before it, or without an order", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
@@ -133,7 +165,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
       yield* refused(`/payouts/${id}/settle`)
       yield* sql`UPDATE payouts SET requested_at = NULL WHERE id = ${id}::uuid`
       yield* refused(`/payouts/${id}/settle`)
-      const refund = yield* overdueRefundOf
+      const refund = yield* overdueRefundOf()
       yield* sql`UPDATE acquirer_orders SET requested_at = now() WHERE id = ${refund.id}::uuid`
       yield* refused(`/refunds/${refund.id}/settle`)
       const returned = yield* overdueReturn

@@ -159,10 +159,25 @@ export const approvalFacts = Effect.gen(function* () {
     }
   })
 
+  /** The names of the accounts and connections that fields point to. */
+  const namesIn = Effect.fnUntraced(function* (...all: ReadonlyArray<Fields>) {
+    const pointers = all.flatMap((fields) => [fields["account_ids"], fields["account_id"], fields["connection_id"]])
+    const ids = [...new Set(pointers.flat().filter((id): id is string => typeof id === "string"))]
+    if (ids.length === 0) return {}
+    const found = yield* Effect.forEach(["accounts", "acquirer_connections"], (table) =>
+      sql.unsafe<{ id: string; name: string }>(
+        `SELECT id, name FROM ${table} WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE`,
+        [`{${ids.join(",")}}`]
+      )
+    )
+    return { names: Object.fromEntries(found.flat().map(({ id, name }) => [id, name])) }
+  })
+
   return (asked: Asked) =>
     Effect.gen(function* () {
       const accountId = accountOf(asked)
-      return { ...(yield* ofAccount(accountId)), ...(yield* ofResource(asked, accountId)) } as Fields
+      const facts: Fields = { ...(yield* ofAccount(accountId)), ...(yield* ofResource(asked, accountId)) }
+      return { ...facts, ...(yield* namesIn(asked.request, facts)) } as Fields
     }).pipe(runToCompletion(sql))
 })
 

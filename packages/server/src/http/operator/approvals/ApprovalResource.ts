@@ -13,9 +13,9 @@ export const toApproval = (row: ApprovalRow): Approval => ({
   request: row.request,
   before: row.before,
   summary: summaryOf(row),
-  requested_by: { id: row.requested_by, name: row.requested_by_name },
-  token_made_by: row.made_by === null ? null : { id: row.made_by, name: row.made_by_name ?? "" },
-  decided_by: row.decided_at === null ? null : { id: row.decided_by, name: row.decided_by_name ?? "operator" },
+  requested_by: row.requester,
+  token_made_by: row.maker,
+  decided_by: row.decided_at === null ? null : (row.decider ?? theInstallation),
   reason: row.reason,
   expires_at: row.expires_at.toISOString(),
   decided_at: row.decided_at?.toISOString() ?? null,
@@ -23,3 +23,6 @@ export const toApproval = (row: ApprovalRow): Approval => ({
   result_id: row.result_id,
   created_at: row.created_at.toISOString()
 })
+
+/** The installation's token, as the operator that it is. */
+const theInstallation = { id: null, name: "operator", email: null }

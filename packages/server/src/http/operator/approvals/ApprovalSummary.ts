@@ -88,10 +88,9 @@ const balances = (row: ApprovalRow, amount: number | null) => {
 }
 
 /** Cents of `available` that the approval moves. */
-const movedBy = ({ action, payout, request }: ApprovalRow, amount: number): number => {
+const movedBy = ({ action, before, payout, request }: ApprovalRow, amount: number): number => {
   if (action === "exception.accept" || action === "adjustment.create") return amount
-  const isGivenBack = request["outcome"] === "failed" && (action === "payout.settle" || action === "refund.settle")
-  if (isGivenBack) return amount + (payout?.fee ?? 0)
+  if (action.endsWith(".settle")) return request["outcome"] === "failed" ? Number(before?.["given_back"]) : 0
   // A payout that exists has left `available` already.
   return action === "payout.create" ? -amount - (payout?.fee ?? 0) : 0
 }

@@ -2,8 +2,10 @@
  * The operator routes of the books.
  */
 import type { StatementAccount } from "@pix-payments/api/operator/Fields"
+import type { Operator } from "@pix-payments/api/Security"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import type { BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
+import { personalDataFor } from "@pix-payments/domain/Operator"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
@@ -47,7 +49,7 @@ export const accountBooksHandlers = Effect.gen(function* () {
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
-        return yield* file({ accountId: account.id }, account, query, shareOf(caller))
+        return yield* file({ accountId: account.id }, account, query, caller)
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -73,7 +75,7 @@ export const connectionBooksHandlers = Effect.gen(function* () {
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
         const connection = yield* connections.get(yield* knownId(params))
-        return yield* file({ connectionId: connection.id }, connection, query, shareOf(caller))
+        return yield* file({ connectionId: connection.id }, connection, query, caller)
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -122,7 +124,9 @@ export const closesHandlers = Effect.gen(function* () {
             fileName: `${fileName}.zip`,
             owner: shareOf(caller),
             scope: `${kind} ${owner.id}`,
-            next: piecesOf(makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner) }))
+            next: piecesOf(
+              makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner, seesClear(caller)) })
+            )
           }
         }
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
@@ -192,19 +196,20 @@ interface StatementQuery {
 /** An export, streamed. The guard has decided whether documents may be revealed. */
 const files = Effect.map(
   Statements,
-  (statements) => (of: BooksOf, owner: Owner, query: StatementQuery, share: string) =>
+  (statements) => (of: BooksOf, owner: Owner, query: StatementQuery, caller: Operator) =>
     Effect.gen(function* () {
       const format = formatOf(query)
       const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
       if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
+      const isClear = query.reveal === "true"
       const next = statements.pieces({
         of,
         name: owner.name,
         from: query.from,
         to: query.to,
         format,
-        bank: bankOf(owner),
-        isClear: query.reveal === "true"
+        bank: bankOf(owner, isClear || seesClear(caller)),
+        isClear
       })
       const kind = "accountId" in of ? "account" : "connection"
       return {
@@ -212,8 +217,8 @@ const files = Effect.map(
         stream: {
           contentType: format.contentType,
           fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
-          owner: share,
-          scope: `${kind} ${owner.id} ${query.reveal === "true"}`,
+          owner: shareOf(caller),
+          scope: `${kind} ${owner.id} ${isClear}`,
           next
         }
       }
@@ -227,11 +232,14 @@ interface Owner {
   readonly statement_account: StatementAccount | null
 }
 
-const bankOf = ({ id, statement_account }: Owner): StatementFacts["bank"] => ({
+/** Who does not see the number of a bank account gets the id, as where there is none. */
+const bankOf = ({ id, statement_account }: Owner, seesNumber: boolean): StatementFacts["bank"] => ({
   code: statement_account?.bank ?? "000",
   branch: statement_account?.branch ?? "",
-  number: statement_account?.number ?? id.slice(0, 22)
+  number: (seesNumber ? statement_account?.number : undefined) ?? id.slice(0, 22)
 })
+
+const seesClear = ({ role }: Operator): boolean => personalDataFor[role] === "clear"
 
 const formatOf = ({ bom, chart, decimal = ".", format, separator = "," }: StatementQuery): Format | undefined => {
   switch (format) {
