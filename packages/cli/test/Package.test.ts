@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 describe("the package", () => {
   test("CLI-1: is one file that imports modules of Node only, and installs nothing else", () => {
-    assert.sameMembers(readdirSync(packed), ["LICENSE", "README.md", "dist", "package.json"])
+    assert.sameMembers(readdirSync(packed), ["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json"])
     assert.deepStrictEqual(readdirSync(join(packed, "dist")), ["pix.js"])
     const code = readFileSync(join(packed, "dist/pix.js"), "utf8")
     assert.isTrue(code.startsWith("#!/usr/bin/env node\n"))

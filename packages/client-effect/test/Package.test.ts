@@ -112,7 +112,7 @@ describe("the package", () => {
   test("contains only the published files", async () => {
     const names = await readdir(unpacked, { recursive: true })
     const unexpected = names.filter(
-      (name) => !/^(README\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.ts|\.js))$/.test(name)
+      (name) => !/^(README\.md|CHANGELOG\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.ts|\.js))$/.test(name)
     )
     assert.deepStrictEqual(unexpected, [])
     const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))

@@ -24,10 +24,12 @@ import type { Hooks } from "./Hooks.ts"
 import { PageCall, type PageQuery } from "./PageCall.ts"
 import { type Config, type Fetch, type Operation, send } from "./Transport.ts"
 import { apiKeyProblem, baseUrlProblem, normalizeBaseUrl, optionsProblem } from "./Validation.ts"
+import type { ChargeIn, PayoutIn } from "./States.ts"
 import {
   type ChargeCondition,
   type Condition,
   intervalOf,
+  type KnownStatus,
   type PayoutCondition,
   type PollableKind,
   type WaitOptions,
@@ -81,7 +83,14 @@ export interface Charges extends ChargesOperations {
    * @throws {WaitError} if the condition can no longer be met, or after `maxWaitMs`; `error.charge` is the last state
    * @throws {UsageError} if `maxWaitMs` or `intervalMs` is negative or not a number
    */
-  readonly waitUntil: (id: string, condition: ChargeCondition, options?: WaitOptions) => Promise<Charge>
+  readonly waitUntil: {
+    <Status extends KnownStatus<Charge["status"]>>(
+      id: string,
+      status: Status | ReadonlyArray<Status>,
+      options?: WaitOptions
+    ): Promise<ChargeIn<Status>>
+    (id: string, condition: ChargeCondition, options?: WaitOptions): Promise<Charge>
+  }
 }
 
 /** The operations under `payouts`. */
@@ -93,7 +102,14 @@ export interface Payouts extends PayoutsOperations {
    * @throws {WaitError} if the condition can no longer be met, or after `maxWaitMs`; `error.payout` is the last state
    * @throws {UsageError} if `maxWaitMs` or `intervalMs` is negative or not a number
    */
-  readonly waitUntil: (id: string, condition: PayoutCondition, options?: WaitOptions) => Promise<Payout>
+  readonly waitUntil: {
+    <Status extends KnownStatus<Payout["status"]>>(
+      id: string,
+      status: Status | ReadonlyArray<Status>,
+      options?: WaitOptions
+    ): Promise<PayoutIn<Status>>
+    (id: string, condition: PayoutCondition, options?: WaitOptions): Promise<Payout>
+  }
 }
 
 /**

@@ -36,6 +36,15 @@ export type * from "./generated/Resources.ts"
 export type { AttemptInfo, Hooks } from "./Hooks.ts"
 export { type ListPage, PageCall, type PageQuery } from "./PageCall.ts"
 export { type Charges, Payments, type PaymentsOptions, type Payouts, type RawOptions } from "./Payments.ts"
+export {
+  type ChargeIn,
+  type CompletedPayout,
+  type FailedCharge,
+  type FailedPayout,
+  hasStatus,
+  type PaidCharge,
+  type PayoutIn
+} from "./States.ts"
 export type { Fetch, FetchInit, FetchResponse } from "./Transport.ts"
 export { txidOf } from "./Txid.ts"
 export type { ChargeCondition, Condition, PayoutCondition, Pollable, WaitOptions } from "./WaitUntil.ts"

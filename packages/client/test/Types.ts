@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - Enumerations of responses are open: a `switch` without a `default` does not compile.
- * - Known names and codes narrow.
+ * - Known names and codes narrow, and so do states: a paid charge has its payment.
  * - The generated types match the types of the API's declaration.
  */
 import type { Account as DeclaredAccount } from "@pix-payments/domain/Account"
@@ -18,6 +18,7 @@ import {
   type ApiError,
   type Balance,
   type Charge,
+  hasStatus,
   isCode,
   type Page,
   Payments,
@@ -152,3 +153,24 @@ export const fits: readonly [
 ] = [true, true, true, true, true, true]
 
 export const page: Page<Charge> = { object: "list", data: [], has_more: false }
+
+export const narrowedByState = async (
+  payments: Payments,
+  charge: Charge,
+  payout: Payout
+): Promise<ReadonlyArray<string>> => {
+  const paid = await payments.charges.waitUntil(charge.id, "paid")
+  const ended = await payments.payouts.waitUntil(payout.id, ["completed", "failed"])
+  // @ts-expect-error -- a charge that satisfies a predicate may have no payment
+  const byPredicate: string = (await payments.charges.waitUntil(charge.id, ({ amount }) => amount > 0)).paid_at
+  // @ts-expect-error -- no charge is ever `completed`
+  hasStatus(charge, "completed")
+  return [
+    byPredicate,
+    paid.paid_at,
+    paid.pix.end_to_end_id,
+    hasStatus(charge, "failed") ? charge.failure_reason : "",
+    hasStatus(payout, "completed") ? payout.end_to_end_id : "",
+    hasStatus(ended, "failed") ? ended.failure_reason : ""
+  ]
+}
