@@ -69,7 +69,9 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
         yield* operated("PATCH", `/accounts/${accountId}`, { limits: { recipients } })
         const limits = { recipients: recipients.with(20, "ana@example.com") }
         const body = { limits, approval_limit: 900 }
-        const asked = yield* withToken(operate, asking)<Approval>("PATCH", `/operator/v1/accounts/${accountId}`, { body })
+        const asked = yield* withToken(operate, asking)<Approval>("PATCH", `/operator/v1/accounts/${accountId}`, {
+          body
+        })
         assert.strictEqual(asked.status, 202, asked.text)
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
