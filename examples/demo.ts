@@ -2,8 +2,8 @@
  * The demo (`npm run demo`), against a running service (`npm start`): creates a charge, shows its QR code, lets the simulated
  * payer pay it, and receives its signed webhooks.
  *
- * Reads the credentials from `.data/demo.json` (`DEMO_CREDENTIALS` names another file), or from `PAYMENTS_API_KEY` and
- * `OPERATOR_TOKEN`. `PAYMENTS_URL` and `OPERATOR_URL` override the URLs.
+ * Reads credentials and addresses from `.data/demo.json` (`DEMO_CREDENTIALS` names another file), or from `PAYMENTS_API_KEY`,
+ * `OPERATOR_TOKEN`, `PAYMENTS_URL` and `OPERATOR_URL`.
  */
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
@@ -31,8 +31,8 @@ const credentials = Effect.promise(async () => {
     await readFile(process.env["DEMO_CREDENTIALS"] ?? ".data/demo.json", "utf8").catch(() => "{}")
   )
   return {
-    baseUrl: process.env["PAYMENTS_URL"] ?? "http://127.0.0.1:3000",
-    operatorUrl: process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001",
+    baseUrl: String(process.env["PAYMENTS_URL"] ?? stored.api_url ?? "http://127.0.0.1:3000"),
+    operatorUrl: String(process.env["OPERATOR_URL"] ?? stored.operator_url ?? "http://127.0.0.1:3001"),
     apiKey: String(process.env["PAYMENTS_API_KEY"] ?? stored.api_key ?? ""),
     operatorToken: String(process.env["OPERATOR_TOKEN"] ?? stored.operator_token ?? "")
   }

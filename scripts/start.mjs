@@ -8,7 +8,7 @@
  * - An interrupted install is completed by the next start. A complete one is not repeated until the lock file changes.
  * - The service and the dashboard are built again where their sources or the lock file have changed. Where the service cannot
  *   be built, it runs from its sources. Where the dashboard cannot, the one before is used.
- * - Each step is one line on standard error.
+ * - Each step is one line on standard error, and what is downloaded says how far it is.
  *
  * Why not `pnpm run`: it installs the development tools, and takes more than a second when nothing is to be installed.
  */
@@ -18,6 +18,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { builds, isBuilt } from "./builds.mjs"
+import { progressOf, showProgress } from "./progress.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
@@ -104,9 +105,11 @@ const install = async () => {
 /** Runs a command to its end. Where it fails, prints its output and ends this process. */
 const run = async (command, args) => {
   let output = ""
+  const ended = showProgress(process.stderr, () => progressOf(output))
   const { code, signal } = await supervised(command, args, { stdio: ["ignore", "pipe", "pipe"] }, (chunk) => {
     output += chunk
   })
+  ended()
   if (code === 0) return
   if (signal === null) {
     say(output.trim())

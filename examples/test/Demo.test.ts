@@ -68,9 +68,8 @@ describe("npm start and npm run demo", () => {
         run(process.execPath, [join(root, "examples/demo.ts")], {
           env: {
             ...process.env,
-            DEMO_CREDENTIALS: join(folder, "data/demo.json"),
-            PAYMENTS_URL: annotations.public,
-            OPERATOR_URL: annotations.operator
+            // It has the addresses too.
+            DEMO_CREDENTIALS: join(folder, "data/demo.json")
           }
         })
       )

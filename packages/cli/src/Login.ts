@@ -12,6 +12,7 @@ import { storeTokenFromBrowser } from "./BrowserLogin.ts"
 import { configPath, readConfig, writeConfig } from "./ConfigFile.ts"
 import { usage } from "./Failure.ts"
 import { call } from "./OperatorClient.ts"
+import { demoAddress } from "./DemoAddress.ts"
 import { showFields, wantsJson, writeJson } from "./Output.ts"
 import {
   agreeToHttp,
@@ -26,7 +27,9 @@ import {
 import { canAsk, notice } from "./Terminal.ts"
 
 const urlFlag = Flag.String("url").pipe(
-  Flag.withDescription(`The URL of the operator listener; also PIX_URL. Default: ${DEFAULT_URL}`),
+  Flag.withDescription(
+    `The URL of the operator listener; also PIX_URL. Default: that of npm start in this folder, else ${DEFAULT_URL}`
+  ),
   Flag.optional
 )
 
@@ -70,7 +73,9 @@ const login = Command.make("login", { url: urlFlag, tokenFile, browser }, ({ bro
     const name = yield* profileName
     const config = yield* attempt(readConfig)
     const base = yield* attempt(() =>
-      toBaseUrl(Option.getOrElse(url, () => variable("PIX_URL") ?? config.profiles[name]?.url ?? DEFAULT_URL))
+      toBaseUrl(
+        Option.getOrElse(url, () => variable("PIX_URL") ?? config.profiles[name]?.url ?? demoAddress() ?? DEFAULT_URL)
+      )
     )
     if (browser && Option.isSome(tokenFile)) return yield* usage("Either --browser or --token-file, not both.")
     const http = yield* agreeToHttp(base)
@@ -86,6 +91,7 @@ const login = Command.make("login", { url: urlFlag, tokenFile, browser }, ({ bro
       )
       notice(`Signed in to ${base} as ${operator.name} (${operator.role}). Profile ${name} is in ${configPath()}.`)
     })
+    notice(`Signing in to ${base}.`)
     if (browser) yield* storeTokenFromBrowser(base, store)
     else yield* store(yield* readToken(Option.getOrUndefined(tokenFile)))
   })

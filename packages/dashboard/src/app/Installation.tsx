@@ -1,6 +1,8 @@
 /** The settings of the installation, which every page reads: the banner of what is stopped. */
 import type { Installation } from "@pix-payments/api/operator/Installation"
 import { signal } from "@preact/signals"
+import { useEffect } from "preact/hooks"
+import { setInstallationZone } from "../format/Time.ts"
 import { inBoth } from "../words/Words.ts"
 import { call } from "./Client.ts"
 import { type Loaded, useLoaded } from "./Loaded.ts"
@@ -19,10 +21,14 @@ const useInstallation = (): Loaded<Installation> =>
     every: 10
   })
 
-/** Says on every page what is stopped. */
+/** Says on every page what is stopped, and gives the page the zone of its days. */
 export const BrakeBanner = () => {
   const { value } = useInstallation()
   const text = bannerWords()
+  const timezone = value?.timezone
+  useEffect(() => {
+    if (timezone !== undefined) setInstallationZone(timezone)
+  }, [timezone])
   const stopped = value === undefined ? undefined : stoppedOf(value, text)
   return (
     <div class="stopped" role="status">

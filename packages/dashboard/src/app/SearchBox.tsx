@@ -209,7 +209,7 @@ const searchWords = inBoth({
   en: {
     label: "Search",
     results: "Results",
-    hint: "Name, amount, reference, document, id…",
+    hint: "Name, amount (352,21 25/11), document, id…",
     count: (count: number) => (count === 0 ? "Nothing found." : count === 1 ? "1 result" : `${count} results`),
     kinds: {
       account: "Account",
@@ -234,7 +234,7 @@ const searchWords = inBoth({
   pt: {
     label: "Buscar",
     results: "Resultados",
-    hint: "Nome, valor, referência, documento, id…",
+    hint: "Nome, valor (352,21 25/11), documento, id…",
     count: (count: number) => (count === 0 ? "Nada encontrado." : count === 1 ? "1 resultado" : `${count} resultados`),
     kinds: {
       account: "Conta",

@@ -1,6 +1,6 @@
 /** The frame of every page: navigation, and who is signed in. */
 import type { ComponentChildren } from "preact"
-import { setZone, zone } from "../format/Time.ts"
+import { isUtc, setUtc, zoneLabel } from "../format/Time.ts"
 import { language, setLanguage, words } from "../words/Words.ts"
 import { signal } from "@preact/signals"
 import { BrakeBanner } from "./Installation.tsx"
@@ -47,8 +47,8 @@ const Own = () => {
   return (
     <>
       {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
-      <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
-        {zone.value}
+      <button type="button" onClick={() => setUtc(!isUtc.value)}>
+        {zoneLabel()}
       </button>
       <button
         type="button"

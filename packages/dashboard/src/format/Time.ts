@@ -1,24 +1,36 @@
 /**
- * Instants for people: relative and absolute, in Brazil's time or UTC.
+ * Instants for people: relative and absolute, in the installation's time zone or UTC.
  *
  * Guarantee: the zone is a signal, so that a page follows it; it is kept for the next visit.
  */
+import { DEFAULT_TIMEZONE } from "@pix-payments/domain/Installation"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { signal } from "@preact/signals"
 import { language } from "../words/Words.ts"
 
-export type Zone = "BRT" | "UTC"
+/** Whether instants are shown in UTC, instead of the installation's zone. */
+export const isUtc = signal(globalThis.localStorage?.getItem("zone") === "UTC")
 
-const stored = globalThis.localStorage?.getItem("zone")
-
-export const zone = signal<Zone>(stored === "UTC" ? "UTC" : "BRT")
-
-export const setZone = (next: Zone): void => {
-  zone.value = next
-  globalThis.localStorage?.setItem("zone", next)
+export const setUtc = (next: boolean): void => {
+  isUtc.value = next
+  globalThis.localStorage?.setItem("zone", next ? "UTC" : "")
 }
 
-const zoneName = (): string => (zone.value === "UTC" ? "UTC" : "America/Sao_Paulo")
+/** The zone of the installation's days, as of the visit before until the server has answered. */
+export const installationZone = signal(globalThis.localStorage?.getItem("timezone") ?? DEFAULT_TIMEZONE)
+
+export const setInstallationZone = (next: string): void => {
+  installationZone.value = next
+  globalThis.localStorage?.setItem("timezone", next)
+}
+
+const zoneName = (): string => (isUtc.value ? "UTC" : installationZone.value)
+
+/** What people call the shown zone: `BRT`, `UTC`, or the place of another one, `Manaus`. */
+export const zoneLabel = (): string => {
+  const name = zoneName()
+  return name === DEFAULT_TIMEZONE ? "BRT" : name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ")
+}
 
 /** `2026-11-21T18:20:05` */
 const wallTime = (ms: number, timeZone: string): string =>
@@ -28,10 +40,10 @@ const wallTime = (ms: number, timeZone: string): string =>
 export const localTime = (ms: number): string => wallTime(ms, zoneName()).slice(0, 16)
 
 /** The instant of such a text in ISO 8601; undefined where it is none. */
-export const instantOf = (text: string): string | undefined => {
+export const instantOf = (text: string, timeZone = zoneName()): string | undefined => {
   const asUtc = Date.parse(`${text}Z`)
   if (Number.isNaN(asUtc)) return undefined
-  const offsetMs = Date.parse(`${wallTime(asUtc, zoneName())}Z`) - asUtc
+  const offsetMs = Date.parse(`${wallTime(asUtc, timeZone)}Z`) - asUtc
   // A year that is partly typed, such as 0002, is formatted as a text that no date parses.
   return Number.isFinite(offsetMs) ? `${wallTime(asUtc - offsetMs, "UTC")}Z` : undefined
 }
@@ -85,12 +97,8 @@ export const moment = (instant: string): string =>
   }).format(Date.parse(instant))
 
 /** The first instant of a day in the zone: `offset` days after that of an instant. */
-export const startOfDay = (ms: number, offset: number): number => {
-  const day = localTime(ms).slice(0, 10)
-  const [year = 0, month = 1, date = 1] = day.split("-").map(Number)
-  const shifted = formatInstant(Date.UTC(year, month - 1, date + offset)).slice(0, 10)
-  return Date.parse(instantOf(`${shifted}T00:00`) ?? "")
-}
+export const startOfDay = (ms: number, offset: number, timeZone = zoneName()): number =>
+  Date.parse(instantOf(`${dayAfter(dayIn(timeZone, ms), offset)}T00:00`, timeZone) ?? "")
 
 /** The day in a time zone, as figures name it: `2026-11-21`. */
 export const dayIn = (timeZone: string, ms: number): string => new Intl.DateTimeFormat("sv-SE", { timeZone }).format(ms)
@@ -121,7 +129,7 @@ export const longDay = (ms: number): string => {
     hour: "2-digit",
     minute: "2-digit"
   }).format(ms)
-  return `${day} ${zone.value}`
+  return `${day} ${zoneLabel()}`
 }
 
 /** The hour of an instant in a time zone, 0 to 23. */

@@ -2,6 +2,7 @@
 import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
+import { go } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
@@ -157,7 +158,7 @@ const accountWords = inBoth({
 
 const Applications = ({ accountId }: { readonly accountId: string }) => {
   const params = { id: accountId }
-  const { reload, value } = useLoaded(accountId, (signal) =>
+  const { value } = useLoaded(accountId, (signal) =>
     call((api) => api.applications.list({ params, query: { limit: 100 } }), signal)
   )
   const { actions, ask, cards, empty, fields, form } = words()
@@ -172,7 +173,7 @@ const Applications = ({ accountId }: { readonly accountId: string }) => {
             question={ask.application}
             fields={[{ name: "name", label: fields.name, hint: form.name }]}
             run={({ name }) => call((api) => api.applications.create({ params, payload: { name: String(name) } }))}
-            onDone={reload}
+            onDone={({ id }) => go(`/applications/${id}?account=${accountId}`)}
           />
         )
       }

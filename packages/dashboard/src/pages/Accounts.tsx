@@ -49,7 +49,15 @@ export const Accounts = () => {
         { name: fields.name, cell: ({ name }) => name },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.document, cell: (account) => documentOf(account.document), wide: true },
-        { name: fields.available, cell: ({ balance }) => money(balance.available), right: true },
+        {
+          name: fields.available,
+          cell: ({ balance, id }) => (
+            <a href={`/statements?account_id=${id}`} title={nav.statements}>
+              {money(balance.available)}
+            </a>
+          ),
+          right: true
+        },
         { name: fields.pending, cell: ({ balance }) => money(balance.pending), right: true, wide: true }
       ]}
     />

@@ -1,7 +1,7 @@
 /** The list of disputes. */
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
-import { query } from "../app/Router.ts"
+import { query, withQuery } from "../app/Router.ts"
 import { money } from "../format/Money.ts"
 import { AccountName } from "../parts/AccountName.tsx"
 import { List } from "../parts/List.tsx"
@@ -11,6 +11,8 @@ import { Deadline, Moment } from "../parts/Time.tsx"
 import { disputeWords } from "./dispute/disputeWords.ts"
 import { words } from "../words/Words.ts"
 
+/** An index serves two orders: the newest first, and the first deadline first of those that are not decided. */
+const NEWEST = "newest"
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export const Disputes = () => {
@@ -18,6 +20,7 @@ export const Disputes = () => {
   const status = query.value.get("status")
   // Of those that are decided the deadline says nothing.
   const isUndecided = status === "open" || status === "under_review"
+  const isByDeadline = isUndecided && query.value.get("order") !== NEWEST
   return (
     <List
       title={nav.disputes}
@@ -31,8 +34,8 @@ export const Disputes = () => {
         { name: "charge_id", label: fields.charge, kind: "quiet", nameOf: shortIdOf },
         { name: "same_payer_as", label: disputeWords().ofPayer, kind: "quiet", nameOf: shortIdOf }
       ]}
-      fixed={isUndecided ? { order: "deadline" } : {}}
-      note={isUndecided && disputeWords().byDeadline}
+      fixed={isByDeadline ? { order: "deadline" } : {}}
+      note={isByDeadline && disputeWords().byDeadline}
       sum={(api, query) => api.disputes.summary({ query })}
       file="/disputes/export"
       load={(api, query) => api.disputes.list({ query })}
@@ -53,9 +56,19 @@ export const Disputes = () => {
         { name: fields.reason, cell: ({ reason }) => inWords(reason ?? ""), wide: true },
         { name: fields.reference, cell: ({ reference }) => <bdi>{reference}</bdi>, wide: true },
         { name: fields.account, cell: (dispute) => <AccountName id={dispute.account_id} />, wide: true },
-        { name: fields.opened, cell: (dispute) => dispute.opened_at && <Moment of={dispute.opened_at} />, wide: true },
+        {
+          name: fields.opened,
+          cell: (dispute) => dispute.opened_at && <Moment of={dispute.opened_at} />,
+          wide: true,
+          ...(isUndecided && {
+            order: { href: withQuery({ order: NEWEST }), now: isByDeadline ? undefined : "descending" }
+          })
+        },
         {
           name: fields.deadline,
+          ...(isUndecided && {
+            order: { href: withQuery({ order: undefined }), now: isByDeadline ? "ascending" : undefined }
+          }),
           cell: (dispute) =>
             dispute.defense_deadline_at && <Deadline of={dispute.defense_deadline_at} warnMs={DAY_MS} />,
           right: true

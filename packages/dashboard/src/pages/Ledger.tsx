@@ -1,14 +1,16 @@
 /** The entries of the ledger, and its verification. */
-import type { LedgerVerification } from "@pix-payments/api/operator/Ledger"
+import type { LedgerAccount, LedgerVerification } from "@pix-payments/api/operator/Ledger"
+import { typeOfReason } from "@pix-payments/domain/BalanceTransaction"
 import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { money } from "../format/Money.ts"
-import { Card } from "../parts/Detail.tsx"
+import { Card, IdLink } from "../parts/Detail.tsx"
 import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List, Table } from "../parts/List.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { State } from "../parts/State.tsx"
-import { Time } from "../parts/Time.tsx"
+import { Moment, Time } from "../parts/Time.tsx"
+import { lineTypeName } from "./booksWords.ts"
 import { words } from "../words/Words.ts"
 
 const Verification = ({ of }: { readonly of: LedgerVerification }) => {
@@ -34,7 +36,7 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
             rows={rows}
             columns={[
               { name: fields.reason, cell: ({ what }) => what },
-              { name: fields.account, cell: ({ account }) => account.account_id, wide: true },
+              { name: fields.account, cell: ({ account }) => <Owner of={account} />, wide: true },
               { name: fields.name, cell: ({ account }) => ledgerAccountName(account) },
               { name: fields.kept, cell: ({ kept }) => money(kept), right: true },
               { name: fields.computed, cell: ({ computed }) => money(computed), right: true }
@@ -50,13 +52,38 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
             columns={[
               { name: fields.reason, cell: ({ problem }) => `${text.closes}: ${problem}` },
               { name: fields.day, cell: ({ day }) => day },
-              { name: fields.account, cell: ({ account_id, connection_id }) => account_id ?? connection_id }
+              {
+                name: fields.account,
+                cell: ({ account_id: id, connection_id }) => (
+                  <IdLink id={id ?? connection_id} to={id === null ? "connections" : "accounts"} />
+                )
+              }
             ]}
           />
         )}
       </Card>
     </div>
   )
+}
+
+/** Whose a ledger account is: of an account, or of a connection. */
+const Owner = ({ of: { account_id: id, name } }: { readonly of: LedgerAccount }) => (
+  <IdLink id={id} to={name === "unallocated" || name === "acquirer" ? "connections" : "accounts"} />
+)
+
+const Side = ({ of }: { readonly of: LedgerAccount }) => (
+  <>
+    {ledgerAccountName(of)}
+    <div class="under">
+      <Owner of={of} />
+    </div>
+  </>
+)
+
+/** The entry as a statement names it. */
+const entryName = (reason: string): string => {
+  const type = typeOfReason[reason]
+  return type === undefined ? reason : lineTypeName(type)
 }
 
 export const Ledger = () => {
@@ -72,7 +99,7 @@ export const Ledger = () => {
         title={nav.ledger}
         empty={empty.ledger}
         filters={[
-          { name: "account_id", label: fields.account },
+          { name: "account_id", label: fields.account, kind: "account" },
           { name: "resource_id", label: fields.resource }
         ]}
         actions={
@@ -82,10 +109,23 @@ export const Ledger = () => {
         }
         load={(api, query) => api.ledger.entries({ query })}
         columns={[
-          { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
-          { name: fields.from, cell: ({ from }) => ledgerAccountName(from) },
-          { name: fields.to, cell: ({ to }) => ledgerAccountName(to) },
-          { name: fields.reason, cell: ({ reason }) => reason, wide: true },
+          {
+            name: fields.amount,
+            cell: ({ amount, created_at, reason, resource_id: id }) => (
+              <>
+                <b class="nowrap">{money(amount)}</b>
+                <div class="narrow quiet under">
+                  <Moment of={created_at} />
+                </div>
+                <div class="narrow quiet under">
+                  {entryName(reason)} <ResourceLink name={reason} id={id} />
+                </div>
+              </>
+            )
+          },
+          { name: fields.from, cell: ({ from }) => <Side of={from} /> },
+          { name: fields.to, cell: ({ to }) => <Side of={to} /> },
+          { name: fields.reason, cell: ({ reason }) => <span title={reason}>{entryName(reason)}</span>, wide: true },
           {
             name: fields.resource,
             cell: ({ reason, resource_id: id }) => <ResourceLink name={reason} id={id} />,

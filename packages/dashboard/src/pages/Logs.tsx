@@ -1,6 +1,11 @@
 /** The lists of what was done: requests to `/v1`, and changes by operators. */
+import type { RequestLogEntry } from "@pix-payments/api/operator/Logs"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
+import { withQuery } from "../app/Router.ts"
+import { operationName, viaName } from "../parts/auditWords.ts"
 import { Changes } from "../parts/Changes.tsx"
 import { List } from "../parts/List.tsx"
+import { Named } from "../parts/Named.tsx"
 import { RequestLink } from "../parts/RequestLink.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -18,13 +23,25 @@ export const Requests = () => {
         { name: "status", label: fields.status },
         { name: "route", label: fields.route, isMore: true },
         { name: "resource_id", label: fields.resource, isMore: true },
-        { name: "request_id", label: fields.request, isMore: true }
+        { name: "request_id", label: fields.request, isMore: true },
+        { name: "key_id", label: fields.key, kind: "quiet", nameOf: shortIdOf }
       ]}
       load={(api, query) => api.requests.list({ query })}
       sum={(api, query) => api.requests.summary({ query })}
       file="/requests/export"
       columns={[
-        { name: fields.route, cell: ({ route }) => <b>{route}</b> },
+        {
+          name: fields.route,
+          cell: (request) => (
+            <>
+              <b>{request.route}</b>
+              <div class="narrow quiet under">
+                <KeyOf of={request} /> <ResourceOf of={request} />
+              </div>
+            </>
+          )
+        },
+        { name: fields.key, cell: (request) => <KeyOf of={request} />, wide: true },
         {
           name: fields.status,
           cell: ({ status }) => (
@@ -32,17 +49,25 @@ export const Requests = () => {
           )
         },
         { name: fields.duration, cell: (request) => `${request.duration_ms} ms`, right: true, wide: true },
-        {
-          name: fields.resource,
-          cell: ({ resource_id: id, route }) => <ResourceLink name={route.split("/v1/")[1] ?? ""} id={id} />,
-          wide: true
-        },
+        { name: fields.resource, cell: (request) => <ResourceOf of={request} />, wide: true },
         { name: fields.request, cell: (request) => <RequestLink id={request.request_id} />, wide: true },
         { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true }
       ]}
     />
   )
 }
+
+/** The API key of a request, which leads to all of its requests. */
+const KeyOf = ({ of: { key_id: id } }: { readonly of: RequestLogEntry }) =>
+  id === null ? null : (
+    <a href={withQuery({ key_id: id })}>
+      <Named kind="keys" id={id} />
+    </a>
+  )
+
+const ResourceOf = ({ of: { resource_id: id, route } }: { readonly of: RequestLogEntry }) => (
+  <ResourceLink name={route.split("/v1/")[1] ?? ""} id={id} />
+)
 
 export const Audit = () => {
   const { empty, fields, nav } = words()
@@ -53,9 +78,24 @@ export const Audit = () => {
       filters={[{ name: "action", label: fields.action }]}
       load={(api, query) => api.audit.list({ query })}
       columns={[
-        { name: fields.action, cell: ({ action }) => <b>{action}</b> },
-        { name: fields.operator, cell: ({ operator }) => operator },
-        { name: fields.via, cell: ({ via }) => via, wide: true },
+        {
+          name: fields.action,
+          cell: ({ action, operator, resource_id: id }) => (
+            <>
+              <b title={action}>{operationName(action)}</b>
+              <div class="narrow quiet under">
+                {operator} <ResourceLink name={action} id={id} />
+              </div>
+            </>
+          )
+        },
+        {
+          name: fields.operator,
+          cell: ({ operator, operator_id: id }) =>
+            id === null ? operator : <a href={`/operators/${id}`}>{operator}</a>,
+          wide: true
+        },
+        { name: fields.via, cell: ({ via }) => viaName(via), wide: true },
         { name: fields.address, cell: ({ address }) => address, wide: true },
         {
           name: fields.resource,

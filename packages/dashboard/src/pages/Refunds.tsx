@@ -30,7 +30,18 @@ export const Refunds = () => {
       file="/refunds/export"
       linkOf={({ charge_id }) => `/charges/${charge_id}`}
       columns={[
-        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
+        {
+          name: fields.amount,
+          cell: (refund) => (
+            <>
+              <span class="nowrap">{money(refund.amount)}</span>
+              <div class="narrow quiet under">
+                {inWords(refund.failure_reason ?? refund.description ?? "") || inWords(refund.origin)} ·{" "}
+                <AccountName id={refund.account_id} /> · <span class="id">{shortIdOf(refund.charge_id)}</span>
+              </div>
+            </>
+          )
+        },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.charge, cell: ({ charge_id }) => <ShortLink id={charge_id} to="charges" />, wide: true },
         { name: fields.account, cell: (refund) => <AccountName id={refund.account_id} />, wide: true },

@@ -2,6 +2,8 @@
 import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { Action } from "../parts/Action.tsx"
+import { viaName } from "../parts/auditWords.ts"
+import { IdLink } from "../parts/Detail.tsx"
 import { List } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -24,6 +26,10 @@ export const Sessions = () => {
               <b>{address}</b> {current && <span class="quiet">{cards.current}</span>}
             </>
           )
+        },
+        {
+          name: fields.operator,
+          cell: ({ operator_id: id }) => (id === null ? viaName("installation") : <IdLink id={id} to="operators" />)
         },
         { name: fields.user_agent, cell: (session) => session.user_agent, wide: true },
         { name: fields.last_seen, cell: (session) => <Time of={session.last_seen_at} /> },

@@ -5,13 +5,14 @@ import type { FunctionComponent } from "preact"
 import { useEffect } from "preact/hooks"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
-import { dayIn, longDay } from "../format/Time.ts"
+import { dayIn, installationZone, longDay } from "../format/Time.ts"
 import { Problem } from "../parts/Problem.tsx"
 import { now } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { NeedsPerson } from "./today/NeedsPerson.tsx"
 import { Running } from "./today/Running.tsx"
-import { Failures, MoneyToday } from "./today/MoneyToday.tsx"
+import { Failures } from "./today/Failures.tsx"
+import { MoneyToday } from "./today/MoneyToday.tsx"
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -19,10 +20,10 @@ const Chart = signal<FunctionComponent<{ readonly stats: Stats }> | undefined>(u
 
 export const Today = () => {
   // A report over whole tables: not at each event.
-  const to = dayIn("America/Sao_Paulo", now.value)
-  const from = dayIn("America/Sao_Paulo", now.value - 7 * DAY_MS)
+  const to = dayIn(installationZone.value, now.value)
+  const from = dayIn(installationZone.value, now.value - 7 * DAY_MS)
   const query = { from, to, interval: "hour" } as const
-  const stats = useLoaded(`stats ${to}`, (abort) => call((api) => api.stats.retrieve({ query }), abort), {
+  const stats = useLoaded(`stats ${from} ${to}`, (abort) => call((api) => api.stats.retrieve({ query }), abort), {
     events: ["paid", '"event":"payment.'],
     every: 60,
     atMost: 10

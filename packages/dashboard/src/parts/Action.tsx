@@ -4,7 +4,7 @@
  * Guarantees:
  * - The dialog names the amount, or what else it changes, in legible text (OPR-241). It acts once: what is repeated in it has the
  *   same key.
- * - Escape leaves it, but not while it acts. A refusal stays in it, and a failure of the page too.
+ * - It opens on its first field, else on the button that acts; a screen reader hears the question. Escape leaves it, but not while it acts. A refusal stays in it, and a failure of the page too.
  * - Data that arrives while it is open changes neither its fields nor what it does.
  * - Where another operator has to approve, the dialog says so.
  */
@@ -12,15 +12,17 @@ import type { Approval } from "@pix-payments/api/operator/Approvals"
 import { legible } from "@pix-payments/domain/Text"
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
-import { useLayoutEffect, useRef } from "preact/hooks"
+import { useId, useLayoutEffect, useRef } from "preact/hooks"
 import { FAILED_PAGE, type Outcome, type Problem } from "../app/Client.ts"
 import { words } from "../words/Words.ts"
 import { type Field, Fields, type Files, filesOf, type Values, valuesOf } from "./Form.tsx"
 
 interface Props<A> {
   readonly label: string
-  /** What will happen, as a question or a statement. */
-  readonly question: ComponentChildren
+  /** What will happen, as a question or a statement. Without one the button acts, and the dialog shows only what went wrong. */
+  readonly question?: ComponentChildren
+  /** The button that acts; by default the label. */
+  readonly confirm?: string
   readonly tone?: "first" | "bad" | undefined
   readonly isSmall?: boolean
   readonly fields?: ReadonlyArray<Field>
@@ -35,7 +37,7 @@ interface Props<A> {
 }
 
 export const Action = <A,>(props: Props<A>) => {
-  const { canSubmit = true, isSmall = false, label, onDone, question, tone } = props
+  const { canSubmit = true, confirm = props.label, isSmall = false, label, onDone, question, tone } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const problem = useSignal<Problem | undefined>(undefined)
   const isBusy = useSignal(false)
@@ -47,48 +49,70 @@ export const Action = <A,>(props: Props<A>) => {
   if (!isOpen.value) opened.current = props
   const { fields = [], onValues, run } = opened.current
 
+  const show = () => {
+    isOpen.value = true
+    if (dialog.current?.open === false) dialog.current.showModal()
+  }
   const open = () => {
     problem.value = undefined
     isWaiting.value = false
     key.current = newKey()
-    isOpen.value = true
-    dialog.current?.showModal()
+    if (question === undefined) void act({}, [])
+    else show()
   }
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const act = async (...written: readonly [Values, Files]) => {
     if (isBusy.value || !canSubmit) return
     isBusy.value = true
-    const written = event.currentTarget as HTMLFormElement
     let outcome: Outcome<A> = { _tag: "Failed", problem: FAILED_PAGE }
     try {
-      outcome = await run(valuesOf(written, fields), filesOf(written, fields), key.current)
+      outcome = await run(...written, key.current)
     } catch {
       // A file that cannot be read.
     }
     isBusy.value = false
     if (outcome._tag === "Failed") {
       problem.value = outcome.problem
+      show()
       return
     }
     if (isWaitingApproval(outcome.value)) {
       isWaiting.value = true
+      show()
       return
     }
     dialog.current?.close()
     onDone(outcome.value as Exclude<A, Approval>)
   }
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    void act(valuesOf(form, fields), filesOf(form, fields))
+  }
 
   const readValues = () => onValues?.(form.current === null ? undefined : valuesOf(form.current, fields))
-  useLayoutEffect(readValues, [isOpen.value])
+  useLayoutEffect(() => {
+    readValues()
+    // Not on a link of the question, which Enter would follow. A long question is read from its beginning.
+    form.current
+      ?.querySelector<HTMLElement>(":is(input, select, textarea), button[type=submit]")
+      ?.focus({ preventScroll: true })
+  }, [isOpen.value])
+  const questionId = useId()
 
   return (
     <>
-      <button type="button" class={[tone, isSmall && "small"].filter(Boolean).join(" ")} onClick={open}>
+      <button
+        type="button"
+        class={[tone, isSmall && "small"].filter(Boolean).join(" ")}
+        disabled={isBusy.value && !isOpen.value}
+        onClick={open}
+      >
         {label}
       </button>
       <dialog
         ref={dialog}
         aria-label={label}
+        aria-describedby={isOpen.value && !isWaiting.value ? questionId : undefined}
         // A browser that lets Escape close it all the same does so only after a second press.
         onCancel={(event) => {
           if (isBusy.value) event.preventDefault()
@@ -104,11 +128,13 @@ export const Action = <A,>(props: Props<A>) => {
         {isOpen.value && !isWaiting.value && (
           <form ref={form} onSubmit={submit} onInput={readValues}>
             <h2>{label}</h2>
-            <div class="question">{typeof question === "string" ? legible(question) : question}</div>
+            <div class="question" id={questionId}>
+              {typeof question === "string" ? legible(question) : question}
+            </div>
             <Fields fields={fields} problem={problem.value} />
             <div class="head">
               <button type="submit" class={tone ?? "first"} disabled={isBusy.value || !canSubmit}>
-                {label}
+                {confirm}
               </button>
               <button type="button" disabled={isBusy.value} onClick={() => dialog.current?.close()}>
                 {words().actions.back}

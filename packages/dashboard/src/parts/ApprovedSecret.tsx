@@ -26,7 +26,6 @@ export const ShowSecret = ({ of: approval, onDone }: Props) => {
       label={isKey ? text.showKey : text.showToken}
       tone="first"
       isSmall
-      question={text.ask(legible(String(approval.request["name"])))}
       run={() => repeated(approval)}
       onDone={(made: Made) => onDone("key" in made ? made.key : made.token)}
     />
@@ -95,12 +94,10 @@ type Made = { readonly key: string } | { readonly token: string }
 const secretWords = inBoth({
   en: {
     showKey: "Approved: show the key (once)",
-    showToken: "Approved: show the token (once)",
-    ask: (name: string) => `Creates ${name} and shows its secret. It is never shown again.`
+    showToken: "Approved: show the token (once)"
   },
   pt: {
     showKey: "Aprovada: mostrar a chave (uma vez)",
-    showToken: "Aprovado: mostrar o token (uma vez)",
-    ask: (name) => `Cria ${name} e mostra o segredo. Ele não é mostrado de novo.`
+    showToken: "Aprovado: mostrar o token (uma vez)"
   }
 })

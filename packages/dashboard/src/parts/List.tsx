@@ -25,6 +25,8 @@ export interface Column<A> {
   /** Left out on narrow screens. */
   readonly wide?: boolean
   readonly right?: boolean
+  /** The list may be in the order of this column: where the address says so, and how it is in order now. */
+  readonly order?: { readonly href: string; readonly now: "ascending" | "descending" | undefined }
 }
 
 /** The answer of every list. */
@@ -174,6 +176,8 @@ const Skeleton = () => (
   </section>
 )
 
+const arrows = { ascending: "↑", descending: "↓", none: "↕" }
+
 /** Rows in columns; the row is a link where it has a page. */
 export const Table = <A extends { readonly id: string }>({
   columns,
@@ -190,8 +194,14 @@ export const Table = <A extends { readonly id: string }>({
       <thead>
         <tr>
           {columns.map((column) => (
-            <th scope="col" class={classOf(column)} key={column.name}>
-              {column.name}
+            <th scope="col" class={classOf(column)} aria-sort={column.order?.now} key={column.name}>
+              {column.order === undefined ? (
+                column.name
+              ) : (
+                <a href={column.order.href}>
+                  {column.name} <span aria-hidden="true">{arrows[column.order.now ?? "none"]}</span>
+                </a>
+              )}
             </th>
           ))}
         </tr>

@@ -15,8 +15,13 @@ const readers: Readonly<Record<string, (id: string) => Promise<Outcome<string>>>
   endpoints: async (id) => {
     const outcome = await call((api) => api.webhookEndpoints.retrieve({ params: { id } }))
     return outcome._tag === "Failed" ? outcome : { _tag: "Done", value: outcome.value.description ?? outcome.value.url }
-  }
+  },
+  keys: (id) => nameOf(call((api) => api.keys.retrieve({ params: { id } }))),
+  operators: (id) => nameOf(call((api) => api.operators.retrieve({ params: { id } })))
 }
+
+/** Kinds that are of the installation, which operators with a limit to accounts do not read. */
+const OF_INSTALLATION = new Set(["connections", "operators"])
 
 const nameOf = async (read: Promise<Outcome<{ readonly name: string }>>): Promise<Outcome<string>> => {
   const outcome = await read
@@ -28,7 +33,7 @@ const asked = new Set<string>()
 
 /** Whether resources of this page have names that the operator may read. */
 export const isNamed = (kind: string): boolean =>
-  Object.hasOwn(readers, kind) && !(kind === "connections" && isLimited())
+  Object.hasOwn(readers, kind) && !(OF_INSTALLATION.has(kind) && isLimited())
 
 export const Named = ({ id, kind }: { readonly kind: string; readonly id: string }) => {
   const key = `${kind}/${id}`

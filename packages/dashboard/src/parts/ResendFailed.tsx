@@ -9,7 +9,7 @@ import { eventCatalog } from "@pix-payments/domain/EventCatalog"
 import { type Signal, useSignal } from "@preact/signals"
 import { call, type Outcome } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
-import { instantOf, localTime, zone } from "../format/Time.ts"
+import { instantOf, localTime, zoneLabel } from "../format/Time.ts"
 import { inBoth } from "../words/Words.ts"
 import { Action } from "./Action.tsx"
 import { type Field, refusal, textIn, type Values } from "./Form.tsx"
@@ -79,7 +79,7 @@ const fieldsOf = ({ endpointId, endpoints, event, isOfAll = false, resourceId }:
     ...(endpointField === undefined ? [] : [endpointField]),
     {
       name: "since",
-      label: text.since(zone.value),
+      label: text.since(zoneLabel()),
       hint: isBounded ? text.sinceHint : text.sinceNeeded,
       kind: "instant",
       isOptional: isBounded,

@@ -1,7 +1,7 @@
 /**
  * Returns money to its payer: of a charge, or what an account accepted (OPR-71, OPR-231).
  *
- * Guarantee: the question has the amount that is typed; without one, all that is left.
+ * Guarantee: the question and its button have the amount that is typed; without one, the question has all that is left.
  */
 import { useSignal } from "@preact/signals"
 import type { Outcome } from "../app/Client.ts"
@@ -43,6 +43,7 @@ export const ReturnMoney = <A,>({ isDescribed = false, left, onDone, payer, refu
     <Action
       label={actions.refund}
       tone="bad"
+      confirm={typed.value === undefined ? actions.refund : `${actions.refund} ${money(typed.value)}`}
       question={text.ask(typed.value === undefined ? left : money(typed.value), payer ?? text.payer)}
       fields={[amountField, ...(isDescribed ? [descriptionField] : [])]}
       onValues={(values) => {

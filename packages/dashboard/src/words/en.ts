@@ -175,6 +175,7 @@ export const en = {
     method: "Method",
     name: "Name",
     next_attempt: "Next attempt",
+    key: "API key",
     operator: "Operator",
     opened: "Opened",
     origin: "Origin",

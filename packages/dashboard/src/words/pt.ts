@@ -172,6 +172,7 @@ export const pt: Words = {
     method: "Método",
     name: "Nome",
     next_attempt: "Próxima tentativa",
+    key: "Chave",
     operator: "Operador",
     opened: "Abertura",
     origin: "Origem",

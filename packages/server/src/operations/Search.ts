@@ -1,6 +1,6 @@
 /**
  * Finds what a text leads to: ids, references, documents and e-mail addresses as a whole; names and parts of references by the
- * beginnings of their words; amounts, phones and pasted codes.
+ * beginnings of their words; amounts, also of a day, phones and pasted codes.
  *
  * Guarantees:
  * - At most `MAX_RESULTS`, in bounded time (`SearchStatements`, `readWalked`), and of the operator's accounts only.
@@ -16,6 +16,7 @@ import { parseDocument } from "@pix-payments/domain/Document"
 import { personalDataFor } from "@pix-payments/domain/Operator"
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import { isShortId, isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,6 +28,7 @@ import type { ChargeWalkFilters } from "../payments/charges/ChargeWalks.ts"
 import { PayoutStore } from "../payments/payouts/PayoutStore.ts"
 import type { PayoutWalkFilters } from "../payments/payouts/PayoutWalks.ts"
 import { amountWord, brCodeWord, phoneWord } from "../payments/words/Words.ts"
+import { endsWithDay, searchedDay } from "./SearchedDay.ts"
 import { type FoundRow, type SearchStatement, statements } from "./SearchStatements.ts"
 
 export class Search extends Context.Service<
@@ -56,6 +58,17 @@ export class Search extends Context.Service<
           ]
         }).pipe(Effect.catchTag("UnknownCursor", Effect.die))
 
+      const amountsOfDay = Effect.fnUntraced(function* (text: string) {
+        const [row] = yield* orUnavailable(sql<{ timezone: string }>`SELECT timezone FROM installation_settings`)
+        const day = searchedDay(text, yield* Clock.currentTimeMillis, row!.timezone)
+        const cents = day === undefined ? undefined : centsOf(day.rest)
+        if (day === undefined || cents === undefined) return []
+        const { createdAfterMs, createdBeforeMs } = day
+        const { charge, payout } = ofAmount(cents)
+        const created = { createdAfterMs, createdBeforeMs }
+        return yield* walked({ charge: { ...charge, ...created }, payout: { ...payout, ...created } })
+      })
+
       return Search.of({
         find: (text, { accountIds, role }) => {
           const accounts = accountIds === null ? null : `{${accountIds.join(",")}}`
@@ -65,7 +78,8 @@ export class Search extends Context.Service<
             orUnavailable(sql.unsafe<FoundRow>(...statements[name]({ lookup: { value, accounts } })))
           )
           const inWords = wordLookupsOf(sought, seesPersonalData).map(walked)
-          return Effect.map(Effect.all([...whole, ...inWords], { concurrency: 2 }), (all) =>
+          const onDay = endsWithDay(sought) ? [amountsOfDay(sought)] : []
+          return Effect.map(Effect.all([...whole, ...inWords, ...onDay], { concurrency: 2 }), (all) =>
             distinct(all.flat()).slice(0, MAX_RESULTS)
           )
         }
@@ -117,13 +131,16 @@ export const wordLookupsOf = (text: string, seesPersonalData: boolean): Readonly
   const isCode = Result.isSuccess(parseBrCode(text))
   if (isCode) return seesPersonalData ? [{ charge: { word: brCodeWord(text) } }] : []
   return [
-    ...(cents === undefined
-      ? []
-      : [{ charge: { word: amountWord(cents) }, payout: { amountMin: cents, amountMax: cents } }]),
+    ...(cents === undefined ? [] : [ofAmount(cents)]),
     ...(phone === undefined || !seesPersonalData ? [] : [{ charge: { word: phoneWord(phone) } }]),
     ...(text.length > 1 && !isUuid(text) ? [{ charge: { q: text }, payout: { q: text } }] : [])
   ]
 }
+
+const ofAmount = (cents: number) => ({
+  charge: { word: amountWord(cents) },
+  payout: { amountMin: cents, amountMax: cents }
+})
 
 /** The cents of `352,21`, `R$ 1.352,21`, `1352.21` or `97`. */
 const centsOf = (text: string): number | undefined => {

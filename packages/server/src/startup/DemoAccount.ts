@@ -1,5 +1,5 @@
 /**
- * The account of `npm start`, with an API key and an operator token.
+ * The account of `npm start`, with an API key and an operator token, and where the service listens.
  *
  * Guarantees:
  * - The credentials are created once and stored in `<DATA_DIR>/demo.json`, which only its owner can read.
@@ -19,7 +19,13 @@ import { ApiKeys } from "../accounts/ApiKeys.ts"
 
 export class DemoAccount extends Context.Service<
   DemoAccount,
-  { readonly name: string; readonly apiKey: string; readonly credentialsFile: string }
+  {
+    readonly name: string
+    readonly apiKey: string
+    readonly credentialsFile: string
+    /** Adds the addresses of this start, which `npm run demo` and `pix login` find there. */
+    readonly storeAddresses: (addresses: { readonly public: string; readonly operator: string }) => Effect.Effect<void>
+  }
 >()("@pix-payments/server/DemoAccount") {
   static readonly layer = (dataDir: string) =>
     Layer.effect(
@@ -28,10 +34,14 @@ export class DemoAccount extends Context.Service<
         const accounts = yield* Accounts
         const keys = yield* ApiKeys
         const credentialsFile = join(dataDir, FILE)
+        const storeAddresses = (addresses: { readonly public: string; readonly operator: string }) =>
+          Effect.promise(async () =>
+            write(dataDir, { ...(await read(dataDir)), api_url: addresses.public, operator_url: addresses.operator })
+          )
         const stored = yield* Effect.promise(() => read(dataDir))
         const caller = stored.api_key === undefined ? undefined : yield* keys.authenticate(stored.api_key)
         if (stored.api_key !== undefined && caller !== undefined) {
-          return DemoAccount.of({ name: caller.account.name, apiKey: stored.api_key, credentialsFile })
+          return DemoAccount.of({ name: caller.account.name, apiKey: stored.api_key, credentialsFile, storeAddresses })
         }
         const account = yield* accounts.create({
           name: "Loja Exemplo",
@@ -48,7 +58,7 @@ export class DemoAccount extends Context.Service<
           expiresAtMs: undefined
         })
         yield* Effect.promise(() => write(dataDir, { ...stored, api_key: key }))
-        return DemoAccount.of({ name: account.name, apiKey: key, credentialsFile })
+        return DemoAccount.of({ name: account.name, apiKey: key, credentialsFile, storeAddresses })
       })
     )
 }
@@ -68,7 +78,9 @@ const FILE = "demo.json"
 const Credentials = Schema.fromJsonString(
   Schema.Struct({
     api_key: Schema.optionalKey(Schema.String),
-    operator_token: Schema.optionalKey(Schema.String)
+    operator_token: Schema.optionalKey(Schema.String),
+    api_url: Schema.optionalKey(Schema.String),
+    operator_url: Schema.optionalKey(Schema.String)
   })
 )
 type Credentials = typeof Credentials.Type

@@ -1,5 +1,6 @@
 /**
- * The message of a start: on a terminal a page, elsewhere one log line. On failure, one sentence.
+ * The message of a start: on a terminal a page, elsewhere one log line, and of the demo a short text with the links on standard
+ * error. On failure, one sentence.
  *
  * Guarantees:
  * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them, or the generated token.
@@ -53,8 +54,9 @@ export const showDemo = Effect.gen(function* () {
   const account = yield* DemoAccount
   const { token } = yield* OperatorToken
   const database = yield* DatabaseLocation
+  yield* account.storeAddresses(addresses)
   if (!process.stdout.isTTY) {
-    return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
+    yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
       public: addresses.public,
       docs: `${addresses.public}/docs`,
       operator: addresses.operator,
@@ -63,6 +65,8 @@ export const showDemo = Effect.gen(function* () {
       credentials: account.credentialsFile,
       try: curl(addresses.public, "$PAYMENTS_API_KEY", " ")
     })
+    yield* Effect.sync(() => process.stderr.write(shortText(addresses, account.credentialsFile)))
+    return
   }
   const link = yield* signInLink(addresses.operator)
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
@@ -92,6 +96,13 @@ export const showDemo = Effect.gen(function* () {
   ]
   yield* Effect.sync(() => process.stdout.write(`${lines.join("\n")}\n`))
 })
+
+const shortText = (addresses: { readonly public: string; readonly operator: string }, file: string): string =>
+  [
+    `Pix payments is ready: API ${addresses.public}/v1, reference ${addresses.public}/docs, dashboard ${addresses.operator}/`,
+    `Key and token are in ${file}. Sign in with operator_token, or: pix login. Watch a charge: npm run demo`,
+    ""
+  ].join("\n")
 
 /** A link that signs in to the dashboard at `origin` as the installation (OPR-130). */
 const signInLink = Effect.fnUntraced(

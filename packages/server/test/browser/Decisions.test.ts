@@ -43,7 +43,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await dialog.getByLabel("Amount optional").fill("40,00")
           await dialog.getByText(/returns to .*40,00\./).waitFor()
           await visit.look("exception-refund")
-          await visit.submit("Return")
+          await visit.submit("Return R$ 40,00")
           visit.assertNoFault()
 
           await page.goto(`/exceptions/${dismissed.id}`)

@@ -28,7 +28,7 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
           await page.getByRole("heading", { level: 1, name: "Padaria Central" }).waitFor()
           await press("Create application")
           await submit("Create application", { Name: "Checkout" })
-          await page.getByRole("link", { name: "Checkout" }).click()
+          await page.getByRole("heading", { level: 1, name: "Checkout" }).waitFor()
           await press("Create key")
           const dialog = page.getByRole("dialog")
           for (const scope of ["charge:read", "charge:write"]) await dialog.getByLabel(scope).check()
@@ -52,7 +52,7 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
           await press("Return")
           await visit.fill("Return", { "Amount optional": "twelve" })
           await dialog.getByText("Not accepted. In reais, as 12,34.").waitFor()
-          await submit("Return", { "Amount optional": "12,34" })
+          await submit("Return R$ 12,34", { "Amount optional": "12,34" })
           await page.getByRole("row").filter({ hasText: "R$ 12,34" }).getByText("completed").waitFor()
           await page.getByText("R$ 33,56 left").waitFor()
 

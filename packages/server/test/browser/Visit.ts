@@ -38,6 +38,14 @@ const browserUrl = inject("browserUrl")
 /** False where the machine has no browser: the tests are skipped. */
 export const hasBrowser = browserUrl !== ""
 
+/** A press of the mouse is a click, a choice two (one opens it), and so are files one. */
+const COUNT_CLICKS = `
+  addEventListener("pointerdown", () => clicked(), true)
+  addEventListener("change", ({ target }) => {
+    if (target.matches("select, input[type=file]")) clicked()
+    if (target.matches("select")) clicked()
+  }, true)`
+
 /** A picture takes longer than all that is tested of it. */
 const isPictured = process.env["PICTURES"] === "1"
 
@@ -61,6 +69,8 @@ export interface Visit {
   readonly fill: (button: string, values?: Readonly<Record<string, string>>) => Promise<void>
   /** The same, and waits until the dialog has closed. */
   readonly submit: (button: string, values?: Readonly<Record<string, string>>) => Promise<void>
+  /** Does a task that begins on the first page, and takes this many clicks. Keys and what is typed are none. */
+  readonly task: (clicks: number, use: () => Promise<void>) => Promise<void>
   /** The console has no error so far, and thus no violation of the page's policy. */
   readonly assertNoFault: () => void
   /** Forgets the errors so far: a browser logs each answer of 400 and above. */
@@ -94,6 +104,11 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") faults.push(message.text())
   })
+  let clicks = 0
+  await page.exposeFunction("clicked", () => {
+    clicks += 1
+  })
+  await page.addInitScript(COUNT_CLICKS)
   page.on("pageerror", (error) => faults.push(String(error)))
 
   const look = async (name: string) => {
@@ -128,6 +143,12 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
     look,
     fill,
     assertNoFault,
+    task: async (expected, use) => {
+      await open("/", /^(Today|Hoje)$/)
+      clicks = 0
+      await use()
+      assert.strictEqual(clicks, expected, "clicks")
+    },
     forgetFaults: () => {
       faults.length = 0
     },

@@ -136,6 +136,17 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           assert.include(yield* ids(operate, q), charge.id, q)
         for (const q of ["ótica", "43,21", "nota 88", shortIdOf(payout.id)])
           assert.include(yield* ids(operate, q), payout.id, q)
+        const sql = yield* SqlClient
+        const [days] = yield* sql<Record<"today" | "earlier", string>>`
+          SELECT to_char(now() AT TIME ZONE 'America/Sao_Paulo', 'DD/MM') AS today,
+            to_char(now() AT TIME ZONE 'America/Sao_Paulo' - interval '3 days', 'DD/MM/YYYY') AS earlier`
+        for (const day of [days!.today, "hoje", "today"]) {
+          assert.deepStrictEqual(yield* ids(operate, `R$ 1.352,21 ${day}`), [charge.id], day)
+          assert.deepStrictEqual(yield* ids(operate, `43,21 ${day}`), [payout.id], day)
+        }
+        for (const day of [days!.earlier, "ontem", "31/02", "99/99/9999"]) {
+          assert.deepStrictEqual(yield* ids(operate, `1.352,21 ${day}`), [], day)
+        }
         const { pix } = yield* operated<{ pix: { end_to_end_id: string } }>("GET", `/charges/${paid.id}`)
         for (const q of [pix.end_to_end_id.toLowerCase(), pix.end_to_end_id.toUpperCase()]) {
           assert.deepStrictEqual(yield* ids(operate, q), [paid.id], q)

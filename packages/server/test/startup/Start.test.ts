@@ -90,7 +90,11 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
       const { mode } = yield* Effect.promise(() => Fs.stat(file))
       assert.strictEqual(mode & 0o777, 0o600)
       const credentials = yield* Effect.promise(() => Fs.readFile(file, "utf8"))
-      const { api_key: apiKey, operator_token: token } = JSON.parse(credentials)
+      const { api_key: apiKey, api_url, operator_token: token, operator_url } = JSON.parse(credentials)
+      assert.deepStrictEqual([api_url, operator_url], [first.publicUrl, first.operatorUrl])
+      for (const link of [`API ${api_url}/v1`, `${api_url}/docs`, `dashboard ${operator_url}/`]) {
+        assert.include(first.written(), link, "off a terminal a short text has the links")
+      }
       assert.match(apiKey, /^pix_/)
       assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
       for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
@@ -101,7 +105,12 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
       assert.strictEqual(yield* first.ended, 0)
 
       const again = yield* startProcess(env, "--demo")
-      assert.strictEqual(yield* Effect.promise(() => Fs.readFile(file, "utf8")), credentials)
+      const kept = JSON.parse(yield* Effect.promise(() => Fs.readFile(file, "utf8")))
+      assert.deepStrictEqual(kept, {
+        ...JSON.parse(credentials),
+        api_url: again.publicUrl,
+        operator_url: again.operatorUrl
+      })
       const repeated = yield* Effect.promise(() => createCharge(again, apiKey, "first-order", null))
       assert.strictEqual(repeated.body.id, created.body.id)
       again.signal("SIGTERM")

@@ -1,15 +1,12 @@
 /**
- * The money of today: received, returned, sent and the net of it, beside yesterday and the same day last week up to the same hour;
- * and what failed, by its reason. Today's figures are of this moment, the others some seconds old.
+ * The money of today: received, returned, sent and the net of it, beside yesterday and the same day last week up to the same hour.
+ * Today's figures are of this moment, the others some seconds old.
  */
-import type { Stats, StatsPeriod } from "@pix-payments/api/operator/Stats"
+import type { Stats } from "@pix-payments/api/operator/Stats"
 import type { ComponentChildren } from "preact"
 import { money } from "../../format/Money.ts"
-import { dayIn, hourIn, startOfDay } from "../../format/Time.ts"
-import { Card } from "../../parts/Detail.tsx"
-import { inWords } from "../../parts/reasons.ts"
+import { dayIn, hourIn } from "../../format/Time.ts"
 import { now } from "../../parts/Time.tsx"
-import { formatInstant } from "@pix-payments/domain/Instant"
 import { todayWords } from "./todayWords.ts"
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -50,39 +47,6 @@ export const MoneyToday = ({ stats }: { readonly stats: Stats }) => {
         {beside("net")}
       </Tile>
     </div>
-  )
-}
-
-/** What failed today and yesterday, by reason; each row leads to its charges or payouts. */
-export const Failures = ({ stats }: { readonly stats: Stats }) => {
-  const text = todayWords()
-  const since = formatInstant(startOfDay(now.value, -1) - 1)
-  const counts = new Map<string, StatsPeriod["failed"][number]>()
-  for (const { failed, start } of stats.periods) {
-    if (start <= since) continue
-    for (const each of failed) {
-      const key = `${each.resource} ${each.reason}`
-      counts.set(key, { ...each, count: each.count + (counts.get(key)?.count ?? 0) })
-    }
-  }
-  const rows = [...counts.values()].toSorted((one, other) => other.count - one.count).slice(0, 8)
-  if (rows.length === 0) return null
-  return (
-    <Card title={text.failures} note={text.sinceYesterday}>
-      <ul class="reasons">
-        {rows.map(({ count, reason, resource }) => {
-          const query = new URLSearchParams({ status: "failed", failure_reason: reason, created_after: since })
-          return (
-            <li key={`${resource} ${reason}`}>
-              <a href={`/${resource}s?${query}`}>
-                <b>{resource === "charge" ? text.charges(count) : text.payouts(count)}</b>{" "}
-                <span class="quiet">{inWords(reason)}</span>
-              </a>
-            </li>
-          )
-        })}
-      </ul>
-    </Card>
   )
 }
 

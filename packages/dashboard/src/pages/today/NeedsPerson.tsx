@@ -114,7 +114,8 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
     [
       disputes,
       {
-        to: pathOf(disputes, "/disputes", "?status=open"),
+        // The first to end.
+        to: `/disputes/${disputes.data[0]?.id}`,
         what: text.disputes(countOf(disputes)),
         detail: [text.blocked(sumOf(disputes.data)), ...dueOf(disputes)].join(" · "),
         at: deadline !== undefined && <Deadline of={deadline} warnMs={DAY_MS} />,
