@@ -2265,6 +2265,22 @@ SELECT
             )
           )
         UNION ALL
+        SELECT id, customer_name
+        FROM charges
+        WHERE
+          id = ANY (
+            ARRAY(
+              SELECT e.id::uuid
+              FROM
+                (VALUES (a.request -> 'charge_id'), (a.before -> 'charge_id')) v (ids),
+                json_array_elements_text(
+                  CASE json_typeof(v.ids) WHEN 'array' THEN v.ids WHEN 'string' THEN json_build_array(v.ids)
+                  END
+                ) e (id)
+            )
+          )
+          AND customer_name IS NOT NULL
+        UNION ALL
         SELECT id, name
         FROM applications
         WHERE id = a.resource_id
@@ -2303,7 +2319,25 @@ SELECT
       AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
     ORDER BY e.id DESC
     LIMIT 10
-  ) AS equal_requests
+  ) AS equal_requests,
+  (
+    SELECT e.id
+    FROM
+      (
+        SELECT p.id, p.amount, p.status, p.created_at
+        FROM payouts p
+        WHERE p.pix_key = a.payout ->> 'recipient_key' AND p.account_id = a.account_id
+        ORDER BY p.id DESC
+        LIMIT 1000
+      ) e
+    WHERE
+      e.amount = (a.payout ->> 'amount')::bigint
+      AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
+      AND e.status NOT IN ('failed', 'canceled')
+      AND e.created_at > now() - interval '72 hours'
+    ORDER BY e.id DESC
+    LIMIT 1
+  ) AS equal_payout
 FROM approvals a
 WHERE a.id = $1::uuid;
 

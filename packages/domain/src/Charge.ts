@@ -50,7 +50,7 @@ export const Receiver = Schema.Struct({
   institution_name: Schema.NullOr(Schema.String),
   institution_ispb: Schema.NullOr(Schema.String),
   branch: Schema.NullOr(Schema.String),
-  account: Schema.NullOr(Schema.String),
+  account: Schema.NullOr(Schema.String.annotate(personal("document"))),
   account_type: Schema.NullOr(open(AccountType))
 }).annotate({ identifier: "Receiver" })
 export type Receiver = typeof Receiver.Type

@@ -48,6 +48,16 @@ export const BankAccount = Schema.Struct({
 })
 export type BankAccount = typeof BankAccount.Type
 
+/** Equal for what goes to the same Pix key or bank account, however the account is written. */
+export const recipientKeyOf = (to: {
+  readonly pix_key: string | null
+  readonly bank: string | null
+  readonly branch: string | null
+  readonly account: string | null
+}): string =>
+  to.pix_key ??
+  [to.bank, to.branch, to.account].map((part) => (part ?? "").replace(/[^0-9A-Z]/g, "").replace(/^0+/, "")).join("/")
+
 /** A payout as the API shows it. */
 export const Payout = Schema.Struct({
   id: Schema.String.annotate({ format: "uuid" }),

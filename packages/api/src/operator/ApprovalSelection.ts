@@ -3,7 +3,8 @@
  *
  * Guarantee: dashboard and `pix` show the same.
  */
-import type { Approval } from "./Approvals.ts"
+import { recipientKeyOf } from "@pix-payments/domain/Payout"
+import type { Approval, ApprovalSummary } from "./Approvals.ts"
 
 export interface ApprovalSelection {
   /** Cents that leave accounts; null where none of them sends money. */
@@ -44,4 +45,6 @@ const isSameMoney = ({ action, summary: one }: Approval, { action: otherAction, 
   (one.destination !== null || (action === "adjustment.create" && otherAction === action)) &&
   one.amount === other.amount &&
   one.account?.id === other.account?.id &&
-  JSON.stringify(one.destination) === JSON.stringify(other.destination)
+  keyOf(one) === keyOf(other)
+
+const keyOf = ({ destination }: ApprovalSummary) => destination && recipientKeyOf(destination)

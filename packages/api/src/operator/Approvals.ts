@@ -66,7 +66,7 @@ const ApprovalSummary = Schema.Struct({
   }),
   duplicates: Schema.Array(Schema.Struct({ object: Schema.Literals(["payout", "approval"]), id: Id })).annotateKey({
     description:
-      "Payouts with the same recipient and amount, as they were found when this one was requested, and requests of the last 72 hours for such payouts, or for an adjustment of the same account and amount."
+      "Payouts to the same recipient with the same amount: one within the account's window before it, and the latest of the last 72 hours. Requests of the last 72 hours for such payouts, or for an adjustment of the same account and amount."
   }),
   changes: Schema.Array(Change).annotateKey({ description: "Each field that it sets or changes." })
 }).annotate({ identifier: "ApprovalSummary" })

@@ -53,10 +53,12 @@ const linesOf = ({ requested_by, summary, token_made_by }: Approval, isOneOfSeve
 
 /** The Pix key or bank account, and beside it the name that the caller wrote. */
 export const destinationOf = (
-  { account, bank, branch, pix_key: key }: Omit<OperatorRecipient, "name">,
+  { account, account_type: type, bank, branch, document, pix_key: key }: Omit<OperatorRecipient, "name">,
   name: string | null
 ): string => {
-  const to = key ?? `bank ${bank}, branch ${branch}, account ${account}`
+  const to = [key ?? `bank ${bank}, branch ${branch}, ${type ?? ""} account ${account}`, document ?? []]
+    .flat()
+    .join(", ")
   // Within quotation marks, a name ends where it seems to.
   return `${printable(to)}${name === null ? "" : ` (name not verified: "${printable(name.replaceAll('"', "'"))}")`}`
 }

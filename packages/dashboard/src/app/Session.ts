@@ -84,16 +84,19 @@ const start = async (): Promise<void> => {
     return load()
   }
   if (ended !== null) refusal.value = { by: "provider", code: ended }
-  if (globalThis.localStorage?.getItem(MARK) === "1") await load()
+  if (mayBeSignedIn()) await load()
   else current.value = null
 }
 
 /** A link that arrived while somebody is signed in. It waits for an answer. */
 const offered = signal<string | undefined>(undefined)
 
+const mayBeSignedIn = (): boolean => globalThis.localStorage?.getItem(MARK) === "1"
+
+/** Also where the server does not say. */
 const isSignedIn = async (): Promise<boolean> => {
-  if (globalThis.localStorage?.getItem(MARK) === "1" && (current.value ?? null) === null) await load()
-  return (current.value ?? null) !== null
+  if (mayBeSignedIn() && (current.value ?? null) === null) await load()
+  return mayBeSignedIn()
 }
 
 /** False where the link was refused. */

@@ -7,6 +7,7 @@
 import type { Approval, ApprovalSummary } from "@pix-payments/api/operator/Approvals"
 import { differenceOf } from "@pix-payments/api/operator/ApprovalChange"
 import { selectionOf } from "@pix-payments/api/operator/ApprovalSelection"
+import type { ExceptionKind } from "@pix-payments/domain/AcquirerException"
 import { legible } from "@pix-payments/domain/Text"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { money } from "../format/Money.ts"
@@ -15,6 +16,7 @@ import { Facts, ShortLink } from "../parts/Detail.tsx"
 import { outcomeName } from "../parts/Settle.tsx"
 import { words } from "../words/Words.ts"
 import { approvalWords } from "./approvalWords.ts"
+import { exceptionWords } from "./exceptionWords.ts"
 
 export const actionName = ({ action, summary }: Approval): string =>
   (approvalWords().actionNames as Readonly<Record<string, string>>)[action] ?? summary.title
@@ -228,6 +230,7 @@ const shown = (field: string, value: unknown): string => {
   if (typeof value === "number" && cents.has(field)) return money(value)
   if (Array.isArray(value)) return value.length === 0 ? text.none : value.map((each) => shown(field, each)).join(", ")
   if (field === "outcome") return outcomeName(String(value))
+  if (field === "kind") return exceptionWords().kinds[value as ExceptionKind] ?? String(value)
   if (typeof value !== "object") return String(value)
   if ("name" in value && "id" in value) return `${String(value.name)} (${shortIdOf(String(value.id))})`
   const parts = Object.entries(value).map(([name, part]) => `${fieldName(name)} ${shown(name, part)}`)

@@ -54,16 +54,41 @@ export const PayoutAmount = ({
 )
 
 /** `bank 00000000, branch 0001, account 12345-6`, of a TED. */
-const bankAccountOf = ({ account, bank, branch }: Props["of"], text: ReturnType<typeof destinationWords>): string =>
+const bankAccountOf = (
+  { account, account_type: type, bank, branch }: Props["of"],
+  text: ReturnType<typeof destinationWords>
+): string =>
   [
     [text.bank, bank],
     [text.branch, branch],
-    [text.account, account]
+    [type === null ? text.account : (text.accounts[type as keyof typeof text.accounts] ?? text.account), account]
   ]
     .flatMap(([word, part]) => (part === null ? [] : [`${word} ${part}`]))
     .join(", ")
 
 const destinationWords = inBoth({
-  en: { unverified: "name not verified:", bank: "bank", branch: "branch", account: "account" },
-  pt: { unverified: "nome não verificado:", bank: "banco", branch: "agência", account: "conta" }
+  en: {
+    unverified: "name not verified:",
+    bank: "bank",
+    branch: "branch",
+    account: "account",
+    accounts: {
+      checking: "checking account",
+      savings: "savings account",
+      payment: "payment account",
+      salary: "salary account"
+    }
+  },
+  pt: {
+    unverified: "nome não verificado:",
+    bank: "banco",
+    branch: "agência",
+    account: "conta",
+    accounts: {
+      checking: "conta corrente",
+      savings: "conta poupança",
+      payment: "conta de pagamento",
+      salary: "conta-salário"
+    }
+  }
 })

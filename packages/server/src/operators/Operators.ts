@@ -151,6 +151,8 @@ export class Operators extends Context.Service<
             if (!after.active || !before.active) {
               yield* sql.unsafe(...endSignIns({ operatorId: id }))
               yield* sql.unsafe(...revokeTokens({ operatorId: id }))
+              yield* sql`UPDATE approvals SET expires_at = now() WHERE concerns = ${id}::uuid
+                AND action = 'operator_token.create' AND used_at IS NULL AND expires_at > now()`
             }
             return row
           },

@@ -32,14 +32,20 @@ const roleFor = (route: DeclaredRoute): OperatorRole | undefined =>
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
 })("Limited to accounts", (it) => {
+  // Reads change nothing: two worlds are those of them all.
+  let reads: Effect.Success<typeof makeWorlds> | undefined
+  const worldsFor = ({ method }: DeclaredRoute) =>
+    Effect.gen(function* () {
+      if (method !== "GET") return yield* makeWorlds
+      return (reads ??= yield* makeWorlds)
+    })
+
   describe("OPR-39: a resource of another account is 404, as an unknown one", () => {
     it.effect.each(routesWith("resource").filter((route) => roleFor(route) !== undefined))(
       "$method $template",
       (route) =>
         Effect.gen(function* () {
-          const { url } = yield* receiver()
-          const world = yield* makeWorld(url)
-          const stranger = yield* makeWorld(url)
+          const { stranger, url, world } = yield* worldsFor(route)
           const { call } = yield* makeOperator(roleFor(route)!, [stranger.accountId])
           const { options } = acceptedBy(route, world, url)
           const ask = (id: string, by: Call = call) => by(route.method, pathWith(route, id), options)
@@ -63,10 +69,8 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     it.effect.each(lists)("$method $template", (route) =>
       Effect.gen(function* () {
         const { call: callPublic, operate } = yield* TestService
-        const { url } = yield* receiver()
-        const worlds = [yield* makeWorld(url), yield* makeWorld(url)] as const
-        const [world, stranger] = worlds
-        for (const { key } of worlds) yield* callPublic("GET", "/v1/account", { key })
+        const { stranger, world } = yield* worldsFor(route)
+        for (const { key } of [world, stranger]) yield* callPublic("GET", "/v1/account", { key })
         const role = roleFor(route)!
         const one = yield* makeOperator(role, [world.accountId])
         const two = yield* makeOperator(role, [world.accountId, stranger.accountId])
@@ -165,6 +169,12 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       assert.isAbove((yield* resend(own.call)).body.count, 0)
     }).pipe(Effect.scoped)
   )
+})
+
+/** A world, and that of a stranger. */
+const makeWorlds = Effect.gen(function* () {
+  const { url } = yield* receiver()
+  return { url, world: yield* makeWorld(url), stranger: yield* makeWorld(url) }
 })
 
 /** An account besides the world's. */

@@ -11,7 +11,6 @@ import { statementFile, tidy } from "@pix-payments/psp-double/statement/Statemen
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "./ChargeRequests.ts"
 import { type DeclaredRoute, kindOf, pathWith } from "./Declared.ts"
@@ -52,7 +51,14 @@ const somePerson: Personal = {
 
 /** Makes such an account. `url` is where its webhooks go. */
 export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person = somePerson) {
-  const { call, databaseUrl, makeCaller, operatorToken } = yield* TestService
+  const { databaseUrl } = yield* TestService
+  // What no request can make is written as the owner of the tables.
+  const owner = yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 }))
+  return yield* Effect.provideService(worldOf(url, person), SqlClient, Context.get(owner, SqlClient))
+}, Effect.scoped)
+
+const worldOf = Effect.fnUntraced(function* (url: string, person: Personal) {
+  const { call, makeCaller, operatorToken } = yield* TestService
   const caller = yield* makeCaller()
   const { accountId, applicationId, key, keyId } = caller
   const charge = {
@@ -65,7 +71,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   const paid = yield* paidCharge(key, 50_000, charge)
   const contested = yield* paidCharge(key, 7000, charge)
   yield* simulated(`/charges/${paid.id}/pay`, {}, 202)
-  const exceptions = yield* raised(databaseUrl, paid.id, person)
+  const exceptions = yield* raised(paid.id, person)
   const dispute = yield* simulated<{ id: string }>(`/charges/${contested.id}/infraction`, { reason: "fraud" }, 201)
   const payout = yield* paidOut(key, { ...holding, recipient_name: person.name, webhook_url: url })
   const sent = yield* paidOut(key, { pix_key: person.pixKey, reference: person.reference })
@@ -81,15 +87,15 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     operated<{ data: ReadonlyArray<{ id: string }> }>("GET", `/deliveries?resource_id=${paid.id}`),
     ({ data }) => data.length > 0
   )
-  const [file] = yield* evidence(databaseUrl, dispute.id, person)
-  const failures = yield* setAside(databaseUrl, deliveries.data[0]!.id, endpoint.body.id)
+  const [file] = yield* evidence(dispute.id, person)
+  const failures = yield* setAside(deliveries.data[0]!.id, endpoint.body.id)
   const { refunds } = yield* operated<{ refunds: ReadonlyArray<{ id: string }> }>(
     "POST",
     `/charges/${paid.id}/refund`,
     { amount: 1 }
   )
   const [refund] = refunds
-  const [connection] = yield* connected(databaseUrl, person)
+  const [connection] = yield* connected(person)
   const statement = yield* operated<{ id: string }>(
     "POST",
     "/bank-statements",
@@ -104,8 +110,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   )
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
-  const [approval] = yield* requestedRelease(databaseUrl, accountId, waiting.id, operator.id, person)
-  const [channel] = yield* alertChannel(databaseUrl, url)
+  const [approval] = yield* requestedRelease(accountId, waiting.id, operator.id, person)
+  const [channel] = yield* alertChannel(url)
   const audit = yield* operated<{ data: ReadonlyArray<{ id: string }> }>("GET", "/audit?limit=1")
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
     approvals: [approval!.id],
@@ -145,18 +151,18 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
 /** Failed sign-ins of a test from its own address do not limit this one. */
 const SIGN_IN_FROM = "127.0.6.1"
 /** The exceptions of a charge, with a payer, whom the simulator does not disclose. */
-const raised = (databaseUrl: Redacted.Redacted<string>, chargeId: string, { document, name, pixKey }: Personal) =>
+const raised = (chargeId: string, { document, name, pixKey }: Personal) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     return yield* sql<{ id: string }>`
       UPDATE acquirer_exceptions SET payer = ${JSON.stringify({ name, document })}::json, pix_key = ${pixKey}
       WHERE charge_id = ${chargeId}::uuid RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A file of a message of a dispute, whose defense is still to be filed. */
-const evidence = (databaseUrl: Redacted.Redacted<string>, disputeId: string, { reference }: Personal) =>
+const evidence = (disputeId: string, { reference }: Personal) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     return yield* sql<{ id: string }>`
       WITH message AS (
         INSERT INTO dispute_messages (id, dispute_id, author, text, at)
@@ -164,36 +170,30 @@ const evidence = (databaseUrl: Redacted.Redacted<string>, disputeId: string, { r
       )
       INSERT INTO dispute_files (id, message_id, name, content_type, content)
       SELECT uuidv7(), id, 'proof.txt', 'text/plain', convert_to(${reference}, 'UTF8') FROM message RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A channel for alerts. Requests make 20 at most, and tests have more worlds. */
-const alertChannel = (databaseUrl: Redacted.Redacted<string>, url: string) =>
+const alertChannel = (url: string) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     return yield* sql<{ id: string }>`
       INSERT INTO alert_channels (id, name, kind, target, events, created_at)
       VALUES (uuidv7(), 'Plantão', 'webhook', ${url}, '{exception.opened}', now()) RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A connection without credentials, which no request can make. */
-const connected = (databaseUrl: Redacted.Redacted<string>, { pixKey }: Personal) =>
+const connected = ({ pixKey }: Personal) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     return yield* sql<{ id: string }>`
       INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
       VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${pixKey}, now()) RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A request for the release of a payout, as of an operator who may request none: it cannot be done. */
-const requestedRelease = (
-  databaseUrl: Redacted.Redacted<string>,
-  accountId: string,
-  payoutId: string,
-  by: string,
-  { document, name, pixKey }: Personal
-) =>
+const requestedRelease = (accountId: string, payoutId: string, by: string, { document, name, pixKey }: Personal) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     const payout = {
       id: payoutId,
       method: "pix",
@@ -220,18 +220,18 @@ const requestedRelease = (
         ${JSON.stringify({ document, pix_key: pixKey })}::json, ${JSON.stringify(payout)}::json, uuidv7()::text, ${by}::uuid,
         'pending', now() + interval '1 hour', now())
       RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A failed fan-out, which no request can cause. */
-const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, endpointId: string) =>
+const setAside = (deliveryId: string, endpointId: string) =>
   Effect.gen(function* () {
-    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const sql = yield* SqlClient
     return yield* sql<{ id: string }>`
       INSERT INTO outbox_failures (id, change_id, endpoint_id, account_id, endpoints_version, error, first_failed_at,
         last_failed_at)
       SELECT uuidv7(), change_id, ${endpointId}::uuid, account_id, 0, 'failed in a test', now(), now()
       FROM deliveries WHERE id = ${deliveryId}::uuid RETURNING id`
-  }).pipe(Effect.scoped)
+  })
 
 /** A statement file, in base64, whose line and account are a person's. */
 const statementOf = ({ document }: Personal): string => {

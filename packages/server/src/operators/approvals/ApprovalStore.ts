@@ -57,7 +57,9 @@ export interface RequestedPayoutFacts {
   readonly description: string | null
   readonly reference: string | null
   readonly recipient: Fields
-  /** An earlier payout to the same recipient with the same amount. */
+  /** `recipientKeyOf` it. */
+  readonly recipient_key: string
+  /** A payout to the same recipient with the same amount, within the account's window before it. */
   readonly duplicate_of: string | null
 }
 
@@ -104,6 +106,8 @@ export interface ApprovalRow {
   readonly available: bigint | null
   /** The names of the resource, the account, and of what the request names by an id. */
   readonly names: Readonly<Record<string, string>>
+  /** The latest payout of the last 72 hours to the same recipient with the same amount, before or after the request. */
+  readonly equal_payout: string | null
   /** Requests of the last 72 hours for the same payout or adjustment, which are not rejected. */
   readonly equal_requests: ReadonlyArray<string>
 }
@@ -260,7 +264,7 @@ const MAX_EQUAL_REQUESTS = 10
 const intentOf = ({ accountId, action, payout, request }: ApprovalRequest): string | null => {
   if (action === "adjustment.create") return fingerprint([action, accountId, request["amount"]])
   if (action !== "payout.create" || payout === undefined) return null
-  return fingerprint([accountId, payout.amount, { ...payout.recipient, name: null }])
+  return fingerprint([accountId, payout.amount, payout.recipient_key])
 }
 
 /** The status as it is shown: `approvalStatusAt` of `domain`. */
@@ -276,6 +280,7 @@ const idsIn = (
 
 const names = `(SELECT coalesce(json_object_agg(n.id, n.name), '{}') FROM (
     SELECT id, name FROM accounts WHERE id = ANY (ARRAY[a.account_id, a.resource_id] || ${idsIn("account_ids")} || ${idsIn("account_id")})
+    UNION ALL SELECT id, customer_name FROM charges WHERE id = ANY (${idsIn("charge_id")}) AND customer_name IS NOT NULL
     UNION ALL SELECT id, name FROM applications WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM api_keys WHERE id = a.resource_id
     UNION ALL SELECT id, name FROM operators WHERE id = a.resource_id
@@ -286,6 +291,14 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     AND e.created_at > now() - interval '${APPROVAL_HOURS} hours'
     AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
+
+/** Of the newest payouts to the recipient. */
+const equalPayout = `(SELECT e.id FROM (
+    SELECT p.id, p.amount, p.status, p.created_at FROM payouts p
+    WHERE p.pix_key = a.payout ->> 'recipient_key' AND p.account_id = a.account_id ORDER BY p.id DESC LIMIT 1000
+  ) e WHERE e.amount = (a.payout ->> 'amount')::bigint AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
+    AND e.status NOT IN ('failed', 'canceled') AND e.created_at > now() - interval '${APPROVAL_HOURS} hours'
+  ORDER BY e.id DESC LIMIT 1)`
 
 /** The account whose money moves, also where the request concerns another one too. */
 const ownerOf = `CASE WHEN a.action = 'exception.accept' THEN (a.request ->> 'account_id')::uuid ELSE a.account_id END`
@@ -298,7 +311,7 @@ const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.requ
   a.decided_by, ${who("a.decided_by")} AS decider, ${status} AS status, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
-  ${names} AS names, ${equalRequests} AS equal_requests`
+  ${names} AS names, ${equalRequests} AS equal_requests, ${equalPayout} AS equal_payout`
 
 const approvalList = (asked: ApprovalStatus | undefined): List => ({
   table: "approvals",

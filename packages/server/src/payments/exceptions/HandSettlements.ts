@@ -56,6 +56,8 @@ export interface SettlementFacts {
   /** Cents of `available` that the account has again where it failed, unless a MED claims them. */
   readonly given_back: number
   readonly order_id: string | null
+  /** Of a refund. */
+  readonly charge_id: string | null
 }
 
 export class HandSettlements extends Context.Service<
@@ -127,11 +129,12 @@ export class HandSettlements extends Context.Service<
         find: (kind, id) => runToCompletion(sql)(lookUp(kind, id)),
 
         facts: (kind, id) =>
-          Effect.map(read(kind, id), ({ amount, given_back, order_id, status }) => ({
+          Effect.map(read(kind, id), ({ amount, charge_id, given_back, order_id, status }) => ({
             status,
             amount: Number(amount),
             given_back: Number(given_back),
-            order_id
+            order_id,
+            charge_id
           })),
 
         settle: Effect.fn("HandSettlements.settle")((kind, id, settlement, audited = Effect.void) =>
@@ -161,6 +164,7 @@ interface OverdueRow {
   readonly account_id: string | null
   readonly status: string
   readonly order_id: string | null
+  readonly charge_id: string | null
   readonly amount: bigint
   readonly given_back: bigint
   readonly is_overdue: boolean
@@ -169,16 +173,16 @@ interface OverdueRow {
 const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
 
 /** Of an exception, only money that an account had accepted goes back to it. */
-const ofOrder = (table: string, key: string) => `
-  SELECT r.id, r.account_id, r.status, o.id AS order_id, coalesce(o.amount, 0) AS amount,
+const ofOrder = (table: string, key: string, charge: string) => `
+  SELECT r.id, r.account_id, r.status, o.id AS order_id, ${charge} AS charge_id, coalesce(o.amount, 0) AS amount,
     CASE WHEN o.account_id IS NULL THEN 0 ELSE o.amount - o.pending END AS given_back,
     o.id IS NOT NULL AND ${IS_OVERDUE} AS is_overdue
   FROM ${table} r LEFT JOIN acquirer_orders o ON o.${key} = r.id AND o.state = 'ordered' WHERE r.id = $1::uuid`
 
 const overdue: Readonly<Record<SettledKind, string>> = {
-  payout: `SELECT id, account_id, status, NULL AS order_id, amount, amount + fee AS given_back,
+  payout: `SELECT id, account_id, status, NULL AS order_id, NULL AS charge_id, amount, amount + fee AS given_back,
     status = 'processing' AND ${IS_OVERDUE} AS is_overdue FROM payouts WHERE id = $1::uuid`,
   // A refund has the id of its order.
-  refund: ofOrder("refunds", "id"),
-  exception: ofOrder("acquirer_exceptions", "exception_id")
+  refund: ofOrder("refunds", "id", "r.charge_id"),
+  exception: ofOrder("acquirer_exceptions", "exception_id", "NULL")
 }

@@ -1,5 +1,11 @@
 /** The rows of `payouts`: their columns, and the key of a recipient. */
-import { type BankAccount, type PayoutMethod, type PayoutStatus, payoutTransitions } from "@pix-payments/domain/Payout"
+import {
+  type BankAccount,
+  type PayoutMethod,
+  type PayoutStatus,
+  payoutTransitions,
+  recipientKeyOf
+} from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
 import { bigint, type Column, instant, integer, json, nullable, text, uuid } from "../../database/statements/Column.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
@@ -71,7 +77,7 @@ export const recipientKey = ({
     ? { pix_key_type: pixKeyType, pix_key: pixKey }
     : {
         pix_key_type: "random" as const,
-        pix_key: [bankAccount.bank, bankAccount.branch, bankAccount.account, bankAccount.account_type].join("/")
+        pix_key: recipientKeyOf({ pix_key: null, ...bankAccount })
       }
 
 /** The pairs `from>to` of states that the transition table allows, as a list of SQL texts. */

@@ -8,16 +8,28 @@ import { maskPhone } from "@pix-payments/domain/PersonalData"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
-import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { approve, makeApprovers, requested, someCredentials } from "../../support/Approvals.ts"
+import { assertRefused, created, someCustomer } from "../../support/ChargeRequests.ts"
 import { exceptionOf, newPix, notified, paymentOf, resolved } from "../../support/Exceptions.ts"
-import { availableOf, funded, operated, paidCharge, somePayout } from "../../support/Money.ts"
+import {
+  availableOf,
+  funded,
+  holding,
+  operated,
+  paidCharge,
+  paidOut,
+  someAccount,
+  somePayout
+} from "../../support/Money.ts"
 import { overduePayoutOf, overdueRefundOf, overdueRefundOfAccepted, overdueReturnOf } from "../../support/Overdue.ts"
 import { makeOperator } from "../../support/Operators.ts"
 import { type Fields, newKey, TestService } from "../../support/TestService.ts"
 
 /** Reorders what is around it, and hides what is in it. */
 const REORDERING = "\u202eana\u202c\u200b \u2067B\u2069o\u00ad\u{e0041}b\u3164"
+
+/** What tells an exception from others. */
+const telling: ReadonlySet<string> = new Set(["kind", "payer", "end_to_end_id"])
 
 layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests", (it) => {
   describe("OPR-240: a request names what it is about", () => {
@@ -91,10 +103,11 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
       assert.deepStrictEqual(yield* shown, [{ object: "approval", id: second.id }])
       const { body: approved } = yield* approve(other.call, second.id)
       assert.strictEqual(approved.summary.balance_after, null)
-      assert.deepStrictEqual(yield* shown, [{ object: "approval", id: second.id }])
+      const payout = { object: "payout", id: approved.result_id! } as const
+      assert.deepStrictEqual(yield* shown, [payout, { object: "approval", id: second.id }])
       const third = yield* ask
       assert.deepStrictEqual(third.summary.duplicates, [
-        { object: "payout", id: approved.result_id! },
+        payout,
         { object: "approval", id: second.id },
         { object: "approval", id: first.id }
       ])
@@ -202,12 +215,14 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
           ({ body }) => body.summary
         )
       const account = { field: "account_id", before: names[0], after: names[1] }
+      const charge = (id: string) => ({ id, name: someCustomer.name })
+      const asked = ({ changes }: Approval["summary"]) => changes.filter(({ field }) => !telling.has(field))
       const toAccount = yield* ask({ account_id: stranger.accountId.toUpperCase(), reason: "they agreed" })
       assert.deepStrictEqual<unknown>(toAccount.account, names[1])
-      assert.deepStrictEqual<unknown>(toAccount.changes, [account, { field: "reason", after: "they agreed" }])
+      assert.deepStrictEqual<unknown>(asked(toAccount), [account, { field: "reason", after: "they agreed" }])
       const { id: chargeId } = yield* created(stranger.key)
-      assert.deepStrictEqual<unknown>((yield* ask({ charge_id: chargeId })).changes, [
-        { field: "charge_id", before: paid.id, after: chargeId },
+      assert.deepStrictEqual<unknown>(asked(yield* ask({ charge_id: chargeId })), [
+        { field: "charge_id", before: charge(paid.id), after: charge(chargeId) },
         account
       ])
     })
@@ -230,7 +245,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         })
         const { amount, balance_after, changes } = (yield* Schema.decodeEffect(Approval)(body)).summary
         assert.deepStrictEqual([amount, balance_after], [-300, available - 300])
-        assert.deepInclude<unknown>(changes[0], { field: "account_id", before: null })
+        assert.deepInclude<unknown>(
+          changes.find(({ field }) => field === "account_id"),
+          { before: null }
+        )
         yield* sql`DELETE FROM acquirer_exceptions WHERE id = ${row!.id}::uuid`
       })
   )
@@ -246,6 +264,120 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
       })
     )
   })
+
+  it.effect("OPR-240: a refund and an exception say of which charge, which payer, and what kind they are", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { one } = yield* makeApprovers
+      const changesOf = ({ summary }: Approval) => new Map(summary.changes.map(({ after, field }) => [field, after]))
+      const refund = yield* requested("refund.settle", one.call)
+      const [charge] = yield* sql<{ id: string; name: string }>`SELECT c.id, c.customer_name AS name FROM charges c
+        JOIN refunds r ON r.charge_id = c.id WHERE r.id = ${refund.approval.resource!.id}::uuid`
+      assert.deepStrictEqual<unknown>(changesOf(refund.approval).get("charge_id"), charge)
+      for (const action of ["exception.settle", "exception.accept"] as const) {
+        const { approval, ask } = yield* requested(action, one.call)
+        yield* sql`UPDATE acquirer_exceptions SET payer = '{"name": "Ana Souza", "document": null}'
+          WHERE id = ${approval.resource!.id}::uuid`
+        const changes = changesOf((yield* ask(one.call)).body)
+        assert.deepStrictEqual([changes.get("kind"), changes.get("payer")], ["second_payment", "Ana Souza"])
+        assert.match(String(changes.get("end_to_end_id")), /^E/)
+      }
+    })
+  )
+
+  describe("OPR-240: a payout repeats another one, however its recipient is written", () => {
+    const ted = { method: "ted", ...someAccount, recipient_name: "Ana", recipient_document: "52998224725" }
+    const cases = {
+      "by Pix, with a document": [somePayout, { ...somePayout, recipient_document: "52998224725" }],
+      "by TED, without the hyphen and zeros": [ted, { ...ted, account: "0123456", branch: "1" }],
+      "by TED, as savings": [ted, { ...ted, account_type: "savings", recipient_name: "Another" }]
+    }
+    it.effect.each(Object.keys(cases))("%s", (name) =>
+      Effect.gen(function* () {
+        const { one } = yield* makeApprovers
+        const { accountId } = yield* funded(100_000)
+        const [first, second] = yield* Effect.forEach(cases[name as keyof typeof cases], (body) =>
+          Effect.map(
+            one.call<Approval>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
+              body: { ...body, amount: 2000 }
+            }),
+            (answer) => answer.body
+          )
+        )
+        assert.deepStrictEqual(second!.summary.duplicates, [{ object: "approval", id: first!.id }])
+        assert.strictEqual(selectionOf([first!, second!]).repeated.size, 2)
+      })
+    )
+  })
+
+  it.effect("OPR-240: a payout that was made since the request is a duplicate, and one that failed is none", () =>
+    Effect.gen(function* () {
+      const { one } = yield* makeApprovers
+      const { accountId, key } = yield* funded(100_000)
+      const body = { ...somePayout, ...holding, amount: 2000 }
+      const asked = yield* one.call<Approval>("POST", `/operator/v1/accounts/${accountId}/payouts`, { body })
+      assert.strictEqual(asked.status, 202, asked.text)
+      yield* paidOut(key, { ...holding, amount: 2001 })
+      const { id } = yield* paidOut(key, { ...holding, amount: 2000 })
+      const shown = Effect.map(
+        operated<Approval>("GET", `/approvals/${asked.body.id}`),
+        ({ summary }) => summary.duplicates
+      )
+      assert.deepStrictEqual(yield* shown, [{ object: "payout", id }])
+      const sql = yield* SqlClient
+      yield* sql`UPDATE payouts SET status = 'failed', due_at = NULL, processed_at = now() WHERE id = ${id}::uuid`
+      assert.deepStrictEqual(yield* shown, [])
+    })
+  )
+
+  it.effect("OPR-111, OPR-202: each adjustment is one of its own, also where all fields are equal", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* makeApprovers
+      const { accountId, key } = yield* funded(1000)
+      const available = yield* availableOf(key)
+      const body = { account_id: accountId, amount: -100, reason: "a fee" }
+      const ask = (by: typeof one, idempotencyKey?: string) =>
+        Effect.map(
+          by.call<Approval>("POST", "/operator/v1/adjustments", {
+            body,
+            ...(idempotencyKey !== undefined && { idempotencyKey })
+          }),
+          (answer) => answer.body
+        )
+      const known = newKey()
+      const all = [yield* ask(one, known), yield* ask(one, newKey()), yield* ask(one)]
+      assert.strictEqual(new Set(all.map(({ id }) => id)).size, 3)
+      assert.strictEqual((yield* ask(one, known)).id, all[0]!.id)
+      for (const { id } of all) assert.strictEqual((yield* approve(other.call, id)).status, 200)
+      assert.strictEqual(yield* availableOf(key), available - 300)
+    })
+  )
+
+  it.effect("OPR-111, OPR-112: requests with credentials are never equal, and show the client at the provider", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* makeApprovers
+      const credentials = yield* someCredentials
+      const ask = (by: typeof one, client_id: string) =>
+        Effect.map(
+          by.call<Approval>("POST", "/operator/v1/connections", {
+            body: {
+              name: "Banco",
+              kind: "api-pix",
+              profile: "efi",
+              pix_key: "receber@example.com",
+              credentials: { ...credentials, client_id }
+            }
+          }),
+          (answer) => {
+            assert.strictEqual(answer.status, 202, answer.text)
+            return answer.body
+          }
+        )
+      const [mallorys, companys] = [yield* ask(one, "client-of-mallory"), yield* ask(other, "client-of-the-company")]
+      assert.notStrictEqual(companys.id, mallorys.id)
+      assert.deepInclude<unknown>(mallorys.summary.changes, { field: "client_id", after: "client-of-mallory" })
+    })
+  )
 
   it.effect("OPR-240: an adjustment that repeats another one says so, alone and in a selection", () =>
     Effect.gen(function* () {

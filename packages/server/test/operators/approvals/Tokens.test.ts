@@ -45,6 +45,22 @@ layer(TestService.layer(), { excludeTestServices: true })("Tokens for others", (
     })
   )
 
+  it.effect(
+    "OPR-43: a token that was approved before its owner's deactivation does not come out after the activation",
+    () =>
+      Effect.gen(function* () {
+        const { ask, asked, operate, owner, third } = yield* askedToken()
+        assert.strictEqual((yield* approve(third.call, asked.id)).status, 200)
+        const path = `/operator/v1/operators/${owner.id}`
+        for (const active of [false, true]) {
+          assert.strictEqual((yield* operate("PATCH", path, { body: { active } })).status, 200)
+        }
+        const again = yield* ask
+        assert.strictEqual(again.status, 202)
+        assert.notStrictEqual(again.body.id, asked.id)
+      })
+  )
+
   it.effect("OPR-114: an approval of a token whose owner has changed since is refused, and the request expires", () =>
     Effect.gen(function* () {
       const { asked, operate, owner, third } = yield* askedToken()

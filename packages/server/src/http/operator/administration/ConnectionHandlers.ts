@@ -15,6 +15,7 @@ import { ValidationError } from "@pix-payments/api/WireErrors"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { InvalidStateError } from "../../../base/Errors.ts"
+import { Ids } from "../../../base/Ids.ts"
 import type { ApprovalRequest, Fields } from "../../../operators/approvals/ApprovalStore.ts"
 import { ConnectionRegistry } from "../../../providers/connections/ConnectionRegistry.ts"
 import type { InvalidConnection } from "../../../providers/connections/ConnectionCredentials.ts"
@@ -63,6 +64,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
   const registry = yield* ConnectionRegistry
   const connections = yield* Connections
   const audit = yield* AuditLog
+  const ids = yield* Ids
   const { run } = yield* fourEyes
 
   /** Opens what changed. Where the database is away just now, the next round does it. */
@@ -70,6 +72,28 @@ export const connectionActionHandlers = Effect.gen(function* () {
     Effect.map(Effect.andThen(Effect.ignore(registry.refresh), toConnection(registry, row)), (connection) =>
       answer(status, connection)
     )
+
+  /** A request has what is stored once it is approved, with the credentials sealed, and shows the rest. */
+  const requestOf = (
+    action: "connection.create" | "connection.update",
+    resourceId: string | null,
+    visible: Fields,
+    credentials: { readonly client_id?: string | undefined } | undefined,
+    prepared: PreparedConnection | PreparedChanges
+  ): ApprovalRequest => ({
+    action,
+    resourceId,
+    accountId: null,
+    concerns: null,
+    request: {
+      ...visible,
+      ...(credentials !== undefined && { credentials: Object.keys(credentials).toSorted() }),
+      ...(credentials?.client_id !== undefined && { client_id: credentials.client_id })
+    },
+    seal: () => JSON.stringify(prepared),
+    // What is not shown may differ: a request with credentials is equal to none.
+    ...(credentials !== undefined && { key: ids.next().id })
+  })
 
   const handlers: OperatorHandlers<"connectionActions"> = {
     create: ({ body }) =>
@@ -89,7 +113,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
         }
         const prepared = yield* connections.prepare({ ...visible, credentials })
         return yield* run(
-          Effect.succeed(requestOf("connection.create", null, { ...visible, ...namesOf(credentials) }, prepared)),
+          Effect.succeed(requestOf("connection.create", null, visible, credentials, prepared)),
           store.create(prepared).pipe(audit.recordWith("connectionActions.create")),
           shown(201)
         )
@@ -115,9 +139,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
         })
         return yield* run(
           Effect.succeed(
-            areBrakes(changes)
-              ? undefined
-              : requestOf("connection.update", id, { ...visible, ...namesOf(credentials) }, changes)
+            areBrakes(changes) ? undefined : requestOf("connection.update", id, visible, credentials, changes)
           ),
           store.update(id, changes).pipe(audit.recordWith("connectionActions.update")),
           shown(200)
@@ -162,25 +184,6 @@ export const connectionActionHandlers = Effect.gen(function* () {
   }
   return handlers
 })
-
-/** A request has what is stored once it is approved, with the credentials sealed, and shows the rest. */
-const requestOf = (
-  action: "connection.create" | "connection.update",
-  resourceId: string | null,
-  request: Fields,
-  prepared: PreparedConnection | PreparedChanges
-): ApprovalRequest => ({
-  action,
-  resourceId,
-  accountId: null,
-  concerns: null,
-  request,
-  seal: () => JSON.stringify(prepared)
-})
-
-/** The names of the credentials that a request sets. */
-const namesOf = (credentials: object | undefined) =>
-  credentials === undefined ? {} : { credentials: Object.keys(credentials).toSorted() }
 
 const invalid = refusedAs("VALIDATION_ERROR")
 

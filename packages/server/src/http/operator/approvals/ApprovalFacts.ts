@@ -23,7 +23,7 @@ import type { ApprovalRequest, Fields } from "../../../operators/approvals/Appro
 import { clusterIdentifier, Installation } from "../../../operators/Installation.ts"
 import { Operators, rightsOf } from "../../../operators/Operators.ts"
 import { ChargeStore } from "../../../payments/charges/ChargeStore.ts"
-import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
+import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { HandSettlements } from "../../../payments/exceptions/HandSettlements.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
@@ -137,12 +137,14 @@ export const approvalFacts = Effect.gen(function* () {
         return yield* settlements.facts("payout", id)
       case "refund.settle":
         return yield* settlements.facts("refund", id)
-      case "exception.settle":
-        yield* ofException(id, accountId)
-        return yield* settlements.facts("exception", id)
+      case "exception.settle": {
+        const { exception } = yield* ofException(id, accountId)
+        return { ...identityOf(exception), ...(yield* settlements.facts("exception", id)) }
+      }
       case "exception.accept": {
         const { charge, exception } = yield* ofException(id, accountId, request["charge_id"])
         return {
+          ...identityOf(exception),
           status: exception.status,
           unallocated: exception.unallocated,
           charge_id: exception.chargeId,
@@ -184,6 +186,12 @@ export const approvalFacts = Effect.gen(function* () {
 /** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
 export const accountOf = ({ accountId, action, request }: Omit<Asked, "resourceId">): string | null =>
   action === "exception.accept" ? String(request["account_id"]) : accountId
+
+const identityOf = ({ endToEndId, kind, payer }: StoredException) => ({
+  kind,
+  payer: payer?.name ?? null,
+  end_to_end_id: endToEndId
+})
 
 /** The fields of a row that a request names. */
 const named = (request: Fields, row: object): Fields =>

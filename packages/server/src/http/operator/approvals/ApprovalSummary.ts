@@ -39,7 +39,9 @@ export const summaryOf = (row: ApprovalRow): ApprovalSummary => {
     fee: (payout?.fee ?? null) as Cents | null,
     ...balances(row, amount),
     duplicates: [
-      ...(payout?.duplicate_of ? [{ object: "payout", id: payout.duplicate_of } as const] : []),
+      ...[...new Set([payout?.duplicate_of, row.equal_payout])].flatMap((id) =>
+        id ? [{ object: "payout", id } as const] : []
+      ),
       ...row.equal_requests.map((id) => ({ object: "approval", id }) as const)
     ],
     changes: changesOf(row)
@@ -114,10 +116,10 @@ const ofPayout: ReadonlySet<string> = new Set([
 const tellingWhenNull: ReadonlySet<string> = new Set(["account_ids", "expires_at"])
 
 const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
-  const { before, names, payout } = row
+  const { names, payout } = row
   // Each limit is a field of its own.
   const { limits, ...others } = askedIn(row)
-  const previous: Fields = row.action === "operator_token.create" ? {} : { ...before, ...Object(before?.["limits"]) }
+  const previous = replacedBy(row)
   return Object.entries<unknown>({ ...others, ...Object(limits) }).flatMap(([field, value]) => {
     const after = { field: legible(field), after: named(legibleIn(value), names) }
     if (payout !== null && ofPayout.has(field)) return []
@@ -127,16 +129,30 @@ const changesOf = (row: ApprovalRow): ApprovalSummary["changes"] => {
   })
 }
 
+/** The values that a request replaces. */
+const replacedBy = ({ action, before }: ApprovalRow): Fields => {
+  if (action === "exception.accept") return { account_id: before?.["account_id"], charge_id: before?.["charge_id"] }
+  const isNew = action === "operator_token.create" || action.endsWith(".settle")
+  return isNew ? {} : { ...before, ...Object(before?.["limits"]) }
+}
+
 /** What is asked, with what only its effect or its context says. */
 const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
   if (action === "adjustment.create") return { reason: request["reason"] }
   if (action === "payout.release") return { description: payout?.description ?? null }
-  // A return has its order's id at the provider.
-  if (action === "exception.settle") return { ...request, order_id: before?.["order_id"] ?? null }
+  const context = contexts[action]?.map((name) => [name, before?.[name] ?? null])
+  if (context !== undefined) return { ...Object.fromEntries(context), ...request }
   if (action !== "operator_token.create") return request
   // What the token may do is what its owner may.
   const { account_ids, active, role } = before ?? {}
   return { ...request, role, account_ids, active }
+}
+
+/** What tells a refund or an exception from others. A return has its order's id at the provider. */
+const contexts: { readonly [action in ApprovalAction]?: ReadonlyArray<string> } = {
+  "refund.settle": ["charge_id"],
+  "exception.accept": ["kind", "payer", "end_to_end_id"],
+  "exception.settle": ["kind", "payer", "end_to_end_id", "order_id"]
 }
 
 /** Ids with their names. */

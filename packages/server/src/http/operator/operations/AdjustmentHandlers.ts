@@ -8,6 +8,7 @@ import { ValidationError } from "@pix-payments/api/WireErrors"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { type AdjustmentRow, Adjustments, type NewAdjustment } from "../../../accounts/Adjustments.ts"
+import { Ids } from "../../../base/Ids.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
@@ -25,6 +26,7 @@ export const adjustmentHandlers = Effect.gen(function* () {
   const approvals = yield* ApprovalStore
   const audit = yield* AuditLog
   const keys = yield* OrderKeys
+  const ids = yield* Ids
   const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
@@ -49,7 +51,9 @@ export const adjustmentHandlers = Effect.gen(function* () {
           resourceId: accountId,
           accountId,
           concerns: null,
-          request
+          request,
+          // Without an idempotency key each request is one of its own.
+          key: idempotencyKey ?? ids.next().id
         })
         return yield* keys.once(
           { operation: OPERATION, resourceId: accountId, key: idempotencyKey, body },

@@ -10,6 +10,7 @@ import {
 import type { Operator } from "@pix-payments/api/Security"
 import { Forbidden } from "@pix-payments/api/WireErrors"
 import type { ProviderOutcome } from "@pix-payments/domain/AcquirerException"
+import { recipientKeyOf } from "@pix-payments/domain/Payout"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { Accounts } from "../../../accounts/Accounts.ts"
@@ -236,7 +237,8 @@ const releaseOf = (payout: StoredPayout): ApprovalRequest => ({
 
 const factsOf = (payout: StoredPayout): RequestedPayoutFacts => {
   const { amount, description, duplicate_of, fee, id, method, recipient, reference } = toOperatorPayout(payout)
-  return { id, method, amount, fee, description, reference, recipient, duplicate_of }
+  const recipient_key = recipientKeyOf(recipient)
+  return { id, method, amount, fee, description, reference, recipient, recipient_key, duplicate_of }
 }
 
 /** A payout with what its provider says, where that contradicts it. */
