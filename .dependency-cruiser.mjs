@@ -131,7 +131,7 @@ export default {
   options: {
     parser: "swc",
     doNotFollow: { path: "node_modules" },
-    exclude: { path: ["/dist/", "/test/(runtimes|toolchains)/", "/\\.data/"] },
+    exclude: { path: ["/dist/", "/test/(runtimes|toolchains|collections)/", "/\\.data/"] },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       extensions: [".ts", ".tsx", ".mjs", ".js"],

@@ -21,7 +21,11 @@ const durability = ["packages/server/test/durability/**/*.test.ts", "histories/t
 
 const browser = ["packages/server/test/browser/*.test.ts"]
 
-const runtimes = ["packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts", "bench/test/*.test.ts"]
+const runtimes = [
+  "packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts",
+  "bench/test/*.test.ts",
+  "examples/test/Collections.test.ts"
+]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
 const failures = (): Reporter => {

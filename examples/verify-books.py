@@ -31,7 +31,7 @@ def entry_text(line):
     fields = [
         line["id"],
         line["position"],
-        line["type"],
+        entry["reason"],
         entry["debit"],
         entry["credit"],
         entry["amount"],
@@ -39,6 +39,9 @@ def entry_text(line):
         entry["debit_after"],
         entry["credit_after"],
         line["created_at"],
+        entry["resource_id"],
+        entry["source_id"],
+        sha256(line["reference"]) if entry["reason"] == "adjustment" and line["reference"] is not None else "",
     ]
     return "|".join(shown(field) for field in fields) + "\n"
 

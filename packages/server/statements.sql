@@ -542,11 +542,6 @@ SELECT id, provider_id
 FROM refunds
 WHERE id = ANY ($1::uuid[]);
 
--- ledger/LineDetails.ts listed
-SELECT id, reason
-FROM adjustments
-WHERE id = ANY ($1::uuid[]);
-
 -- ledger/LineDetails.ts pruned
 SELECT id, method, reference, end_to_end_id, customer_name, customer_document
 FROM charges
@@ -592,8 +587,20 @@ SELECT
       WHEN 'exception.charged_back' THEN 'dispute_loss'
       WHEN 'adjustment' THEN 'adjustment'
     END
-  END AS type
-FROM ledger_transfers
+  END AS type,
+  CASE
+    WHEN reason = 'adjustment' THEN (
+      SELECT a.reason
+      FROM adjustments a
+      WHERE
+        a.id = t.resource_id
+        AND a.account_id = t.account_id
+        AND a.created_at = t.created_at
+        AND a.amount = CASE t.credit WHEN 'available' THEN t.amount ELSE - t.amount
+        END
+    )
+  END AS adjusted_because
+FROM ledger_transfers t
 WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
 ORDER BY id
 LIMIT 1000;

@@ -29,6 +29,12 @@ export interface Unreadable {
   readonly reason: string
   /** Of the Pix that it is; undefined where that cannot be read, and of an entry within another one. */
   readonly endToEndId: string | undefined
+  /** What says whose it is, as far as it can be read: its own, or that of the entry that it is within. */
+  readonly marks: {
+    readonly txid: string | undefined
+    readonly endToEndId: string | undefined
+    readonly key: string | undefined
+  }
 }
 
 /** Fails with a reason that names the field. */
@@ -103,14 +109,20 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/gu
 export const name = text(200)
 export const reason = text(300)
 
-/** An instant; undefined where it cannot be read. */
+/** An instant; undefined where it cannot be read, and before there was Pix: a calendar's first day stands for none. */
 export const instant = (value: unknown, { zone }: Reading): number | undefined => {
   const ms = typeof value === "string" ? parseInstant(value, zone) : undefined
-  return ms === undefined ? undefined : Math.floor(ms)
+  return ms === undefined || ms < PIX_BEGAN_MS ? undefined : Math.floor(ms)
 }
 
-/** An instant, or that of seeing. */
-export const instantOrNow = (value: unknown, reading: Reading): number => instant(value, reading) ?? reading.nowMs
+/** The instant of what has happened, or that of seeing. Clocks differ by less than a day. */
+export const instantOrNow = (value: unknown, reading: Reading): number => {
+  const ms = instant(value, reading)
+  return ms === undefined || ms > reading.nowMs + DAY_MS ? reading.nowMs : ms
+}
+
+const PIX_BEGAN_MS = Date.UTC(2020, 10, 1)
+const DAY_MS = 86_400_000
 
 const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
 
@@ -135,13 +147,18 @@ export const payerOf = (message: unknown): Payer | undefined => {
   return undefined
 }
 
-/** The entries that can be read. The others are set apart. */
-export const entriesOf = <A>(entries: ReadonlyArray<unknown>, decode: Decode<A>, reading: Reading): ReadonlyArray<A> =>
+/** The entries that can be read. The others are set apart. `within`: the entry that has them. */
+export const entriesOf = <A>(
+  entries: ReadonlyArray<unknown>,
+  decode: Decode<A>,
+  reading: Reading,
+  within?: unknown
+): ReadonlyArray<A> =>
   entries.flatMap((entry) =>
     Result.match(decode(entry, reading), {
       onSuccess: (item) => [item],
       onFailure: (why) => {
-        setApart(entry, why, reading)
+        setApart(entry, why, reading, within)
         return []
       }
     })
@@ -152,8 +169,8 @@ export const nested = <A>(message: unknown, path: string, decode: Decode<A>, rea
   const value = field(message, path)
   if (isAbsent(value)) return []
   const entries = Array.isArray(value) ? value : [value]
-  if (entries.length <= MOST_NESTED) return entriesOf(entries, decode, reading)
-  setApart(entries, `${path} has more than ${MOST_NESTED} entries`, reading)
+  if (entries.length <= MOST_NESTED) return entriesOf(entries, decode, reading, message)
+  setApart(entries, `${path} has more than ${MOST_NESTED} entries`, reading, message)
   return []
 }
 
@@ -187,11 +204,18 @@ const MOST_NESTED = 1000
 const MOST_SET_APART = 10_000
 const LONGEST_UNREADABLE_BYTES = 4096
 
-const setApart = (entry: unknown, why: string, reading: Reading): void => {
+const setApart = (entry: unknown, why: string, reading: Reading, within?: unknown): void => {
   if (reading.unreadable.length >= MOST_SET_APART) return
   const json = JSON.stringify(entry)
   const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
-  reading.unreadable.push({ text: json.slice(0, read), reason: why, endToEndId: id(field(entry, "endToEndId")) })
+  const of = within ?? entry
+  const endToEndId = id(field(of, "endToEndId"))
+  reading.unreadable.push({
+    text: json.slice(0, read),
+    reason: why,
+    endToEndId: within === undefined ? endToEndId : undefined,
+    marks: { txid: id(field(of, "txid")), endToEndId, key: pixKey(field(of, "chave")) }
+  })
 }
 
 type Entry = Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { name, type Page, type Reading, text } from "../src/Decoding.ts"
@@ -108,6 +109,23 @@ describe("the core", () => {
     // A location becomes part of a BR code of ours.
     assert.isUndefined(cob({ location: "pix.example.com/\u001b[2J" }).location)
     assert.strictEqual(cob({ location: "pix.example.com/1" }).location, "pix.example.com/1")
+  })
+})
+
+describe("an instant", () => {
+  it("that no Pix can have is that of seeing: banks write the first or last day of a calendar for none", () => {
+    const at = (horario: string) => Result.getOrThrow(decodeReceivedPix({ ...PIX, horario }, reading())).atMs
+    for (const none of [
+      "0001-01-01T00:00:00",
+      "0000-01-01T00:00:00Z",
+      "1900-01-01T00:00:00Z",
+      "1970-01-01T00:00:00Z"
+    ]) {
+      assert.strictEqual(at(none), NOW, none)
+    }
+    for (const future of ["9999-12-31T23:59:59Z", "2026-12-01T00:00:00Z"]) assert.strictEqual(at(future), NOW, future)
+    for (const some of ["2020-11-16T09:00:00.000Z", "2026-09-21T20:00:00.000Z"])
+      assert.strictEqual(formatInstant(at(some)), some)
   })
 })
 

@@ -112,12 +112,16 @@ describe("hooks", () => {
   it("unknown entries are set apart; a body of nothing else is unknown", () => {
     const body = { pix: [{ endToEndId: E2E }, { endToEndId: "short" }, { tipo: "OUTRO" }, null, 7] }
     const hook = Result.getOrThrow(decodeHook(efi, JSON.stringify(body)))
-    assert.deepStrictEqual(hook._tag === "Facts" ? hook.unreadable : [], [
-      { text: `{"endToEndId":"short"}`, reason: "endToEndId cannot be read", endToEndId: "short" },
-      { text: `{"tipo":"OUTRO"}`, reason: "tipo is not SOLICITACAO", endToEndId: undefined },
-      { text: "null", reason: "endToEndId is missing", endToEndId: undefined },
-      { text: "7", reason: "endToEndId is missing", endToEndId: undefined }
-    ])
+    const unreadable = hook._tag === "Facts" ? hook.unreadable : []
+    assert.deepStrictEqual(
+      unreadable.map(({ endToEndId, reason, text }) => [text, reason, endToEndId]),
+      [
+        [`{"endToEndId":"short"}`, "endToEndId cannot be read", "short"],
+        [`{"tipo":"OUTRO"}`, "tipo is not SOLICITACAO", undefined],
+        ["null", "endToEndId is missing", undefined],
+        ["7", "endToEndId is missing", undefined]
+      ]
+    )
     for (const text of ["", "<html>", "null", "7", "[]", "{}", `{"pix":{}}`, `{"pix":[]}`, `{"pix":[{"tipo":"X"}]}`]) {
       for (const profile of [bacen, efi, sicoob, inter]) assert.notStrictEqual(reasonOf(profile, text), "known", text)
     }

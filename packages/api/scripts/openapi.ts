@@ -1,20 +1,41 @@
 /**
- * Writes the committed OpenAPI documents from the declarations, or compares them.
+ * Writes the committed OpenAPI documents, the collections of Postman and Bruno, and the guides that the service shows, or compares them.
  *
  * `node packages/api/scripts/openapi.ts --write` writes them. Without the flag they are compared; a difference ends the
  * process with code 1.
  */
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
-import { openApiDocument, webhookBodies } from "../src/OpenApiDocument.ts"
+import { openApiDocument } from "../src/OpenApiDocument.ts"
 import { OperatorApi } from "../src/OperatorApi.ts"
-import { PaymentsApi } from "../src/PaymentsApi.ts"
+import { paymentsDocument } from "../src/PaymentsDocument.ts"
+import { brunoCollection, postmanCollection } from "./Collections.ts"
+
+const payments = paymentsDocument()
+
+const json = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`
+
+/** A document of `docs` as the service shows it, which has the contract under another address and no other document. */
+function guide(name: string): string {
+  const text = fs.readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), "utf8")
+  return text
+    .replaceAll("](../contract.md)", "](/docs/contract)")
+    .replaceAll(/\[([^\]]+)\]\((?!https?:|\/|#)[^)]*\)/g, "$1")
+}
 
 /** The committed files and their generated text. */
-export const documents = [
-  { file: new URL("../openapi.json", import.meta.url), document: openApiDocument(PaymentsApi, webhookBodies) },
-  { file: new URL("../operator-openapi.json", import.meta.url), document: openApiDocument(OperatorApi) }
-].map(({ document, file }) => ({ file, text: `${JSON.stringify(document, null, 2)}\n` }))
+export const documents = Object.entries({
+  "../openapi.json": json(payments),
+  "../operator-openapi.json": json(openApiDocument(OperatorApi)),
+  "../guides.json": json({ en: guide("guides/en"), pt: guide("guides/pt"), contract: guide("contract") }),
+  "../../../examples/collections/postman.json": postmanCollection(payments),
+  ...Object.fromEntries(
+    Object.entries(brunoCollection(payments)).map(([name, text]) => [
+      `../../../examples/collections/bruno/${name}`,
+      text
+    ])
+  )
+}).map(([path, text]) => ({ file: new URL(path, import.meta.url), text }))
 
 /** The path of the first difference between two JSON values. */
 export const firstDifference = (left: unknown, right: unknown, path = "#"): string | undefined => {
@@ -52,7 +73,10 @@ const difference = (file: URL, text: string): string | undefined => {
 
 const main = (write: boolean): number => {
   if (write) {
-    for (const { file, text } of documents) fs.writeFileSync(file, text)
+    for (const { file, text } of documents) {
+      fs.mkdirSync(new URL(".", file), { recursive: true })
+      fs.writeFileSync(file, text)
+    }
     return 0
   }
   const found = documents.map(({ file, text }) => difference(file, text)).find((text) => text !== undefined)

@@ -16,7 +16,9 @@ export const llmsText = (document: Json): string => `# ${titleOf(document)}
 > A Pix payments service for Brazil: charges (money in), payouts (money out), balance, signed webhooks. JSON over HTTP, amounts in
 > integer cents (R$ 19,90 is 1990), instants in UTC, keys in \`x-api-key\`.
 
+- [Guides](/docs/guides/en): first charge, webhooks, refunds, payouts, MED, statement, going live, testing ([em português](/docs/guides/pt))
 - [Reference as Markdown](/docs/markdown): every route, field, error and event
+- [Contract](/docs/contract): every rule, with a number
 - [OpenAPI 3.1](/openapi.json): the same for tools
 - [Reference for people](/docs)
 
@@ -69,33 +71,22 @@ export const markdownOf = (document: Json): string => {
         dispatched ? "yes" : "not yet",
         description
       ])
-    ),
-    "## What the simulated bank does",
-    table(["where", "value", "what happens"], magic)
+    )
   ]
     .join("\n\n")
     .concat("\n")
 }
 
-/** `docs/operator-api.md` has those of operators. */
-const magic = [
-  ["`customer.email` of a charge", "`refuse@simulator.test`", "`ACQUIRER_REJECTED`; the charge is `failed`"],
-  ["`customer.email` of a charge", "`slow@simulator.test`", "the bank answers after 2 s"],
-  [
-    "`customer.email` of a charge",
-    "`timeout@simulator.test`",
-    "the bank's first answer is lost; the charge is found later"
-  ],
-  ["`customer.email` of a charge", "`pay@simulator.test`", "the charge is paid a moment later"],
-  ["`pix_key` of a payout", "`fail@simulator.test`", "the payout fails and its money comes back"],
-  ["`pix_key` of a payout", "`hold@simulator.test`", "the payout stays `processing`"],
-  ["`pix_key` of a payout", "`timeout@simulator.test`", "the bank's answer is lost; the outcome is found later"]
-]
-
 const operationText = (verb: string, path: string, operation: Json): string => {
   const parameters = Array.isArray(operation["parameters"]) ? (operation["parameters"] as ReadonlyArray<Json>) : []
   const scopes = scopesOf(operation)
   const body = schemaIn(objectAt(operation, "requestBody"))
+  const examples = [objectAt(operation, "requestBody"), ...Object.values(objectAt(operation, "responses"))].flatMap(
+    (holder) => {
+      const { example } = mediaIn(holder as Json)
+      return example === undefined ? [] : ["```json", JSON.stringify(example), "```"]
+    }
+  )
   const answers = Object.entries(objectAt(operation, "responses")).map(([status, answer]) => {
     const schema = schemaIn(answer as Json)
     const codes = String((answer as Json)["description"]).match(/`[A-Z_]+`/g)
@@ -118,7 +109,8 @@ const operationText = (verb: string, path: string, operation: Json): string => {
           ])
         ),
     body === undefined ? "" : `Body: ${typeOf(body)}.`,
-    answers.join("\n")
+    answers.join("\n"),
+    examples.join("\n")
   ]
     .filter((part) => part !== "")
     .join("\n\n")
@@ -165,9 +157,11 @@ const scopesOf = (operation: Json): string => {
 }
 
 const schemaIn = (holder: Json): Json | undefined => {
-  const schema = objectAt(objectAt(holder, "content"), "application/json")["schema"]
+  const { schema } = mediaIn(holder)
   return typeof schema === "object" && schema !== null ? (schema as Json) : undefined
 }
+
+const mediaIn = (holder: Json): Json => objectAt(objectAt(holder, "content"), "application/json")
 
 const titleOf = (document: Json): string => String(objectAt(document, "info")["title"])
 

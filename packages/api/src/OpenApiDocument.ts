@@ -55,7 +55,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
     }
   })
 
-  components["responses"] = unroutedResponses
+  components["responses"] = structuredClone(unroutedResponses)
   const info = objectAt(document, "info")
   info["description"] = [info["description"], aboutErrors].join("\n\n")
   info["license"] = { name: "MIT", identifier: "MIT" }

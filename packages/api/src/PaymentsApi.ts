@@ -120,7 +120,8 @@ export class BalanceGroup extends HttpApiGroup.make("balance")
   )
   .prefix("/v1/balance")
   .middleware(Authentication)
-  .middleware(RequestErrors) {}
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "What the account has: spendable now, and not yet released.") {}
 
 export class AccountGroup extends HttpApiGroup.make("account")
   .add(
@@ -130,7 +131,8 @@ export class AccountGroup extends HttpApiGroup.make("account")
   )
   .prefix("/v1/account")
   .middleware(Authentication)
-  .middleware(RequestErrors) {}
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "The account that the key belongs to.") {}
 
 export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(

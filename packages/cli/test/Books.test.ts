@@ -22,6 +22,8 @@ const entry = (position: number, day: string, net = 100) => ({
   net,
   balance_after: net * position,
   created_at: `${day}T12:00:00.000Z`,
+  end_to_end_id: `E${position}`,
+  reference: position === 2 ? null : `order-${position}`,
   entry: { debit: "acquirer", credit: "available", amount: net, fee: null, debit_after: null, credit_after: net }
 })
 const close = (day: string, hash: string) => ({ object: "close", day, opening: 0, closing: 100, lines: 1, hash })
@@ -69,6 +71,12 @@ describe("pix books", () => {
               `2026-11-24 ${id(1)}: the entry is another: amount was 100 and is 900, net was 100 and is 900, balance_after was 100 and is 900, entry.amount was 100 and is 900, entry.credit_after was 100 and is 900`
             ]
           ],
+          [
+            [head, { ...entry(1, "2026-11-24"), end_to_end_id: "E9", reference: null }, ...exported.slice(2)],
+            [`2026-11-24 ${id(1)}: the entry is another: end_to_end_id was E1 and is E9`]
+          ],
+          // A reference that came after the export.
+          [[...exported.slice(0, 2), { ...entry(2, "2026-11-25"), reference: "order-2" }, ...exported.slice(3)], []],
           [[head, entry(1, "2026-11-24"), ...exported.slice(3)], [`2026-11-25 ${id(2)}: the entry is gone`]],
           [
             [...exported.slice(0, 3), { ...entry(3, "2026-11-25"), id: id(9) }, ...exported.slice(3)],

@@ -4,8 +4,7 @@
  *
  * Guarantees: the same declaration gives the same text.
  */
-import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
-import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import { operationsOf } from "./ApiOperation.ts"
 import { type Json, object } from "./JsonSchemaTypes.ts"
 import { effectOperationsSource, promiseOperationsSource } from "./OperationsSource.ts"
@@ -14,7 +13,7 @@ import { routesSource } from "./RoutesSource.ts"
 
 /** Every generated file: its path below `packages`, and its text before formatting. */
 export const generate = (version: string): ReadonlyMap<string, string> => {
-  const document = openApiDocument(PaymentsApi, webhookBodies) as Json
+  const document = paymentsDocument() as Json
   const schemas = object(object(document["components"])["schemas"])
   const operations = operationsOf(document)
   return new Map([

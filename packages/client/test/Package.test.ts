@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { promisify } from "node:util"
 import { gzipSync } from "node:zlib"
 import { publint } from "publint"
@@ -124,15 +124,17 @@ export = payments
   }
 
   it.effect(
-    "every snippet of the README and of the doc comments compiles",
+    "every snippet of the README, of the guides and of the doc comments compiles",
     () =>
       Effect.gen(function* () {
         const texts = yield* Effect.promise(async () => {
           const declarations = (await readdir(join(unpacked, "dist"))).filter((name) => name.endsWith(".d.ts"))
+          const guides = join(import.meta.dirname, "../../../docs/guides/en.md")
+          const files = ["README.md", ...declarations.map((name) => `dist/${name}`)].map((name) => join(unpacked, name))
           return Promise.all(
-            ["README.md", ...declarations.map((name) => `dist/${name}`)].map(async (name) => ({
-              name: name.replace(/^dist\//, ""),
-              text: (await readFile(join(unpacked, name), "utf8")).replaceAll(/^ +\* ?/gm, "")
+            [...files, guides].map(async (file) => ({
+              name: basename(file),
+              text: (await readFile(file, "utf8")).replaceAll(/^ +\* ?/gm, "")
             }))
           )
         })

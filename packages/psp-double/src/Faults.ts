@@ -71,9 +71,10 @@ export const WRONG_ANSWERS = [
   "wrong-types",
   /** Returns that cannot be read, in a Pix or a payout that can be. */
   "unreadable-returns",
-  /** Instants without an offset, as clocks in São Paulo show them, or that are none. */
+  /** Instants without an offset, as clocks in São Paulo show them, that are none, or the first of a calendar. */
   "local-instant",
   "unreadable-instant",
+  "first-instant",
   /** A list has one more entry, of a key that is not the client's. */
   "foreign-entry",
   /** A list without its page. */

@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - Each entry and each close of an export is in the books as it was exported. What differs or is gone is named, and so is an entry
- *   that was put into a closed day.
+ *   that was put into a closed day, and another end-to-end id, return id, txid or reference behind an entry. These may come after an
+ *   export, and leave with retention or erasure.
  * - Memory is that of a chunk of both, and of `MOST` problems.
  */
 import * as Effect from "effect/Effect"
@@ -28,7 +29,19 @@ interface Found {
 
 /** What an entry is hashed of, and what follows from it. */
 const fields = ["id", "position", "type", "day", "amount", "fee", "net", "balance_after", "created_at"]
-const entryFields = ["debit", "credit", "amount", "fee", "debit_after", "credit_after"]
+const entryFields = [
+  "debit",
+  "credit",
+  "amount",
+  "fee",
+  "debit_after",
+  "credit_after",
+  "reason",
+  "resource_id",
+  "source_id"
+]
+/** What is behind an entry. */
+const behindFields = ["end_to_end_id", "return_id", "txid", "reference"]
 const closeFields = [
   "day",
   "opening",
@@ -63,7 +76,10 @@ const differences = (before: Line, now: Line): ReadonlyArray<string> => {
           ...fields.map((name) => [name, before[name], now[name]] as const),
           ...entryFields.map(
             (name) => [`entry.${name}`, Object(before["entry"])[name], Object(now["entry"])[name]] as const
-          )
+          ),
+          ...behindFields
+            .map((name) => [name, before[name] ?? undefined, now[name] ?? undefined] as const)
+            .filter(([, was, is]) => was !== undefined && is !== undefined)
         ]
   return compared.flatMap(([name, was, is]) => (was === is ? [] : [`${name} was ${String(was)} and is ${String(is)}`]))
 }

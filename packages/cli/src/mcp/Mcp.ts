@@ -3,10 +3,9 @@
  *
  * Guarantee: text of the service is between two marks that no text can contain, because they are made anew for each answer.
  */
-import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import type { Session } from "@pix-payments/api/operator/Sessions"
-import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import { visible } from "@pix-payments/domain/Text"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -90,7 +89,7 @@ const answered = (text: string, isError: boolean) => {
 
 /** The overview, and each route, object and table of the reference. Made when it is asked for: other commands load this module, too. */
 const sections = (): ReadonlyArray<string> => {
-  const document = openApiDocument(PaymentsApi, webhookBodies)
+  const document = paymentsDocument()
   return [llmsText(document), ...markdownOf(document).split(/\n(?=##+ )/)]
 }
 

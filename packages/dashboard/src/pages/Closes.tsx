@@ -8,7 +8,8 @@ import { useLoaded } from "../app/Loaded.ts"
 import { money } from "../format/Money.ts"
 import { dayAfter, dayIn, dayText } from "../format/Time.ts"
 import { BookChoice, type Books, parameterOf, useBooks } from "../parts/BookChoice.tsx"
-import { List } from "../parts/List.tsx"
+import { Card } from "../parts/Detail.tsx"
+import { List, Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { now } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -73,7 +74,8 @@ export const Closes = () => {
         { name: fields.day, cell: ({ day }) => <span class="nowrap">{dayText(day)}</span> },
         { name: text.opening, cell: ({ opening }) => <Cents of={opening} />, wide: true, right: true },
         { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, wide: true, right: true },
-        { name: text.debits, cell: ({ debits }) => <Cents of={debits === 0 ? 0 : -debits} />, wide: true, right: true },
+        { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, wide: true, right: true },
+        ...(isAccount ? [feesColumn(text.fees)] : []),
         { name: text.closing, cell: ({ closing }) => <Cents of={closing} />, right: true },
         { name: text.lines, cell: ({ lines }) => lines, wide: true, right: true },
         {
@@ -92,7 +94,47 @@ export const Closes = () => {
   )
 }
 
-const Cents = ({ of }: { readonly of: number }) => <span class="nowrap">{money(of)}</span>
+/** Of the debits. A bank account has none: its fees are lines. */
+const feesColumn = (name: string) => ({
+  name,
+  cell: ({ fees }: Close) => <Cents of={fees} />,
+  wide: true,
+  right: true
+})
+
+/** The last closed days of a bank account, on its connection's page. */
+export const LastCloses = ({ connectionId: id }: { readonly connectionId: string }) => {
+  const { fields } = words()
+  const text = booksWords()
+  const { value } = useLoaded(
+    `last closes ${id}`,
+    (signal) => call((api) => api.connectionBooks.closes({ params: { id }, query: { limit: 5 } }), signal),
+    { every: 10 }
+  )
+  if (value === undefined) return null
+  return (
+    <Card title={text.lastDays} note={<a href={`/closes?connection_id=${id}`}>{text.allCloses}</a>}>
+      {value.data.length === 0 ? (
+        <p class="quiet pad">{text.noCloses}</p>
+      ) : (
+        <Table
+          rows={value.data}
+          linkOf={({ day }) => `/statements?${new URLSearchParams({ connection_id: id, from: day, to: day })}`}
+          columns={[
+            { name: fields.day, cell: ({ day }) => <span class="nowrap">{dayText(day)}</span> },
+            { name: text.opening, cell: ({ opening }) => <Cents of={opening} />, wide: true, right: true },
+            { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, right: true },
+            { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, right: true },
+            { name: text.closing, cell: ({ closing }) => <Cents of={closing} />, right: true }
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** No `-0`. */
+const Cents = ({ of }: { readonly of: number }) => <span class="nowrap">{money(of === 0 ? 0 : of)}</span>
 
 /** Closes begin this long after midnight, and take a moment. */
 const CLOSING_MS = 15 * 60_000

@@ -15,6 +15,7 @@ import { Deadline, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { changeFields, credentialFields, credentialsIn, ruleIn } from "./connectionForm.ts"
 import { CERTIFICATE_WARNING_MS } from "./certificates.ts"
+import { LastCloses } from "./Closes.tsx"
 import { connectionWords } from "./connectionWords.ts"
 
 export const ConnectionPage = ({ id }: { readonly id: string }) => {
@@ -99,6 +100,7 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
               onDone={loaded.reload}
             />
           </section>
+          <LastCloses connectionId={id} />
         </>
       )}
     </Resource>

@@ -11,7 +11,8 @@ import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card } from "../parts/Detail.tsx"
 import { type Files, refusal } from "../parts/Form.tsx"
-import { List } from "../parts/List.tsx"
+import { daysText } from "../parts/Days.tsx"
+import { List, Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -29,7 +30,6 @@ export const unmatchedOf = ({ states }: Reconciliation): number =>
 export const Reconciliations = () => {
   const { fields, nav } = words()
   const text = reconciliationWords()
-  const imported = useSignal<ReadonlyArray<Imported>>([])
   const version = useSignal(0)
   return (
     <>
@@ -40,8 +40,7 @@ export const Reconciliations = () => {
         actions={
           may("operator") && (
             <Import
-              onDone={(files) => {
-                imported.value = files
+              onDone={() => {
                 version.value += 1
               }}
             />
@@ -63,41 +62,69 @@ export const Reconciliations = () => {
           { name: fields.at, cell: (day) => day.done_at && <Time of={day.done_at} />, wide: true, right: true }
         ]}
       />
-      {imported.value.map(({ name, statement }) => (
-        <ImportedFile name={name} statement={statement} key={statement.id} />
-      ))}
+      <ImportedFiles version={version.value} />
     </>
   )
 }
 
-interface Imported {
-  readonly name: string
-  readonly statement: BankStatement
-}
-
-/** What a file had, and what of it could not be read. */
-const ImportedFile = ({ name, statement }: Imported) => {
+/** The last files: what each had, and what of it could not be read or is there twice. */
+const ImportedFiles = ({ version }: { readonly version: number }) => {
+  const { fields } = words()
   const text = reconciliationWords()
-  const { lines_new, lines_read, lines_unread, problems, unread } = statement
+  const { value } = useLoaded(
+    `bank statements ${version}`,
+    (signal) => call((api) => api.bankStatements.list({ query: { limit: 10 } }), signal),
+    { every: 10 }
+  )
+  if (value === undefined || value.data.length === 0) return null
   return (
-    <Card title={name} note={text.imported(lines_read, lines_new, lines_unread)}>
-      {(unread.length > 0 || problems.length > 0) && (
-        <div class="pad">
-          {unread.map(({ line, reason, text: written }) => (
-            <div key={line}>
-              {text.line(line)}: {reason} <bdi class="quiet">{written}</bdi>
-            </div>
-          ))}
-          {problems.map((problem) => (
-            <div key={problem}>{problem}</div>
-          ))}
-        </div>
-      )}
+    <Card title={text.importedFiles}>
+      <Table
+        rows={value.data}
+        columns={[
+          { name: fields.at, cell: ({ created_at }) => <Time of={created_at} />, wide: true },
+          {
+            name: text.file,
+            cell: ({ account, format, from, to }) => (
+              <>
+                <span class="nowrap">{format === "ofx" ? "OFX" : "CNAB 240"}</span> <bdi>{account}</bdi>
+                <div class="quiet under nowrap">{from !== null && to !== null && daysText({ from, to })}</div>
+              </>
+            )
+          },
+          { name: text.count, cell: (statement) => <Unread of={statement} /> }
+        ]}
+      />
     </Card>
   )
 }
 
-const Import = ({ onDone }: { readonly onDone: (files: ReadonlyArray<Imported>) => void }) => {
+const MOST_SHOWN = 20
+
+const Unread = ({ of }: { readonly of: BankStatement }) => {
+  const text = reconciliationWords()
+  const shown = of.unread.slice(0, MOST_SHOWN)
+  return (
+    <>
+      {text.imported(of.lines_read, of.lines_new, of.lines_unread)}
+      {of.problems.map((problem) => (
+        <div class="under" key={problem}>
+          {problem}
+        </div>
+      ))}
+      {shown.map(({ line, reason, text: written }) => (
+        <div class="under" key={line}>
+          {text.line(line)}: {reason} <bdi class="quiet">{written}</bdi>
+        </div>
+      ))}
+      {of.lines_unread > shown.length && (
+        <div class="quiet under">{text.moreUnread(of.lines_unread - shown.length)}</div>
+      )}
+    </>
+  )
+}
+
+const Import = ({ onDone }: { readonly onDone: () => void }) => {
   const text = reconciliationWords()
   const connections = useLoaded("connections", (signal) =>
     call((api) => api.connections.list({ query: { limit: 100 } }), signal)
@@ -125,17 +152,15 @@ const Import = ({ onDone }: { readonly onDone: (files: ReadonlyArray<Imported>) 
 }
 
 /** One file after the other; the first that is refused ends it. */
-const imported = async (connectionId: string, files: Files): Promise<Outcome<ReadonlyArray<Imported>>> => {
+const imported = async (connectionId: string, files: Files): Promise<Outcome<undefined>> => {
   if (files.length === 0 || files.length > MAX_FILES) return refusal("content")
   if (files.some(({ size }) => size > MAX_FILE_BYTES || size === 0)) return refusal("content")
-  const all: Array<Imported> = []
   for (const file of files) {
     const content = await base64Of(file)
     const outcome = await call((api) =>
       api.bankStatements.import({ payload: { connection_id: connectionId, content } })
     )
     if (outcome._tag === "Failed") return outcome
-    all.push({ name: file.name, statement: outcome.value })
   }
-  return { _tag: "Done", value: all }
+  return { _tag: "Done", value: undefined }
 }

@@ -6,15 +6,15 @@ import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
 import { BalanceName, BalanceTransactionType } from "@pix-payments/domain/BalanceTransaction"
 import { useSignal } from "@preact/signals"
 import * as Effect from "effect/Effect"
-import { call, type Outcome } from "../app/Client.ts"
+import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { query, withQuery } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
-import { dayAfter, dayIn, dayText, moment } from "../format/Time.ts"
+import { dayIn, dayText, moment } from "../format/Time.ts"
 import { Adjust } from "../parts/Adjust.tsx"
 import { BookChoice, type Books, useBooks } from "../parts/BookChoice.tsx"
-import { type Days, daysOf, daysText, DaysChoice, wholeMonthOf } from "../parts/Days.tsx"
+import { type Days, daysOf, DaysChoice, wholeMonthOf } from "../parts/Days.tsx"
 import type { Filter } from "../parts/Filters.tsx"
 import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List } from "../parts/List.tsx"
@@ -22,6 +22,7 @@ import { now } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { lineTypeName } from "../parts/entryNames.ts"
 import { booksWords } from "./booksWords.ts"
+import { PeriodSummary } from "./PeriodSummary.tsx"
 
 /** The time zone of the installation's days. */
 export const useTimezone = (): string | undefined =>
@@ -91,11 +92,13 @@ export const Statements = () => {
       ]}
     >
       <DaysChoice days={days} today={today} />
-      <Summary books={chosen} days={days} />
+      <PeriodSummary books={chosen} days={days} />
       <Files books={chosen} days={days} />
     </List>
   )
 }
+
+const MOST_PAGES = 10
 
 /** The lines of a period on one page, to print: up to `MOST_PAGES` pages of 100. */
 const wholeOf = Effect.fnUntraced(function* <E, R>(
@@ -169,85 +172,6 @@ const Amount = ({ of: { fee, net } }: { readonly of: BalanceTransaction }) => (
     {fee !== 0 && <span class="quiet under nowrap">{booksWords().fee(money(fee))}</span>}
   </>
 )
-
-/** What the period begins and ends with; of a bank account, whose lines have no balance, its name and days alone. */
-const Summary = ({ books, days }: { readonly books: Books; readonly days: Days }) => {
-  const text = booksWords()
-  const balance = query.value.get("balance") ?? "available"
-  const { value } = useLoaded(
-    `${books.id} ${balance} ${days.from} ${days.to}`,
-    (signal) => (books.kind === "account" ? endsOf(books.id, balance, days, signal) : Promise.resolve(NO_ENDS)),
-    { every: 10 }
-  )
-  const tiles = value === undefined ? [] : tilesOf(value, text)
-  return (
-    <>
-      <p>
-        <bdi>{books.name}</bdi> · {daysText(days)}
-      </p>
-      {tiles.length > 0 && (
-        <section class="tiles">
-          {tiles.map(([name, cents]) => (
-            <div class="card tile" key={name}>
-              <span class="quiet">{name}</span>
-              <strong class="nowrap">{money(cents)}</strong>
-            </div>
-          ))}
-        </section>
-      )}
-    </>
-  )
-}
-
-interface Ends {
-  readonly opening: number | undefined
-  readonly closing: number | undefined
-}
-
-const NO_ENDS: Outcome<Ends> = { _tag: "Done", value: { opening: undefined, closing: undefined } }
-
-const tilesOf = (
-  { closing, opening }: Ends,
-  text: ReturnType<typeof booksWords>
-): ReadonlyArray<readonly [string, number]> =>
-  opening === undefined || closing === undefined
-    ? []
-    : [
-        [text.opening, opening],
-        [text.net, closing - opening],
-        [text.closing, closing]
-      ]
-
-const endsOf = async (id: string, balance: string, { from, to }: Days, signal: AbortSignal): Promise<Outcome<Ends>> => {
-  const opening = await balanceAfter(id, balance, dayAfter(from, -1), signal)
-  if (opening._tag === "Failed") return opening
-  const closing = await balanceAfter(id, balance, to, signal)
-  if (closing._tag === "Failed") return closing
-  return { _tag: "Done", value: { opening: opening.value, closing: closing.value } }
-}
-
-/** A page with filters looks at 1,000 lines, which may all be others. */
-const MOST_PAGES = 10
-
-/** The balance at the end of a day: what its last line left. Undefined where that is too far back. */
-const balanceAfter = async (
-  id: string,
-  balance: string,
-  day: string,
-  signal: AbortSignal
-): Promise<Outcome<number | undefined>> => {
-  let after: string | undefined
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const asked = { limit: 1, to: day, balance, ...(after !== undefined && { starting_after: after }) } as never
-    const outcome = await call((api) => api.accountBooks.transactions({ params: { id }, query: asked }), signal)
-    if (outcome._tag === "Failed") return outcome
-    const [line] = outcome.value.data
-    if (line !== undefined) return { _tag: "Done", value: line.balance_after ?? undefined }
-    if (outcome.value.next === null) return { _tag: "Done", value: 0 }
-    after = outcome.value.next
-  }
-  return { _tag: "Done", value: undefined }
-}
 
 /** The period as files: of a whole month also all of them with the closes. */
 const Files = ({ books, days }: { readonly books: Books; readonly days: Days }) => {

@@ -41,6 +41,9 @@ export const reconciliationWords = inBoth({
     imported: (read: number, added: number, unread: number) =>
       `${read} lines read, ${added} new${unread === 0 ? "" : `, ${unread} not read`}`,
     line: (line: number) => `line ${line}`,
+    importedFiles: "Imported files",
+    file: "File",
+    moreUnread: (count: number) => `${count} more lines were not read.`,
     compare: "Compare again",
     compareQuestion: "What the bank has and the books have not is looked up at the bank and booked.",
     sums: "Sums",
@@ -76,6 +79,9 @@ export const reconciliationWords = inBoth({
     imported: (read: number, added: number, unread: number) =>
       `${read} lançamentos lidos, ${added} novos${unread === 0 ? "" : `, ${unread} não lidos`}`,
     line: (line: number) => `linha ${line}`,
+    importedFiles: "Arquivos importados",
+    file: "Arquivo",
+    moreUnread: (count: number) => `Mais ${count} lançamentos não foram lidos.`,
     compare: "Conferir de novo",
     compareQuestion: "O que o banco tem e os livros não têm é consultado no banco e lançado.",
     sums: "Somas",

@@ -125,6 +125,7 @@ const REWRITES: Readonly<Record<WrongAnswer, Rewrite>> = {
   "unreadable-returns": (field, value) => (RETURNS.has(field) ? [{ valor: "1.00" }, 7] : value),
   "local-instant": instants(localTime),
   "unreadable-instant": instants(() => "ontem"),
+  "first-instant": instants(() => "0001-01-01T00:00:00"),
   "foreign-entry": same,
   "no-page": same,
   "empty-br-code": texts(BR_CODES, () => ""),

@@ -5,7 +5,8 @@
  * - An adjustment and its transfer are one commit, by the `Authority` around it. The transfer has both ends, so that all ledger
  *   accounts still sum to zero.
  * - `available` covers what an adjustment takes, under the lock of the account.
- * - No adjustment changes.
+ * - No adjustment changes. Account, amount and instant are those of its transfer (`ledger/Lines.ts`), and the close of its day covers
+ *   its reason.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -71,7 +72,7 @@ export class Adjustments extends Context.Service<
             if (!locked.has(accountId)) return yield* new NotFoundError()
             yield* authorize(sql, "adjustment.create", accountId)
             yield* covered(input)
-            const { epochMs, id } = ids.next()
+            const { id } = ids.next()
             const ends = amount > 0 ? (["fees", "available"] as const) : (["available", "fees"] as const)
             const transfers = transfer(ids, {
               accountId,
@@ -82,7 +83,7 @@ export class Adjustments extends Context.Service<
               reason: "adjustment"
             })
             const [row] = yield* sql.unsafe<AdjustmentRow>(
-              ...insertOne({ id, accountId, amount, reason, epochMs, transfers })
+              ...insertOne({ id, accountId, amount, reason, epochMs: transfers[0]!.created_at, transfers })
             )
             yield* stored(id)
             return row!

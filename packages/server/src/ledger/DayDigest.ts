@@ -2,8 +2,8 @@
  * The sums and the hash of one day of the books. Pure.
  *
  * Guarantees:
- * - The hash covers the ids, positions, ends, amounts, fees, balances, types and instants of all transfers of the day, the sums,
- *   the balances and the hash of the day before. It covers no text of a person.
+ * - The hash covers all transfers of the day with the ids of what they are of, the reasons of adjustments as their SHA-256, the
+ *   sums, the balances and the hash of the day before. It covers no text of a person.
  * - `examples/verify-books.py` computes the same from an export.
  *
  * Rules: OPR-256.
@@ -98,14 +98,17 @@ const lineText = (line: Movement): string =>
   `${[
     line.id,
     line.position,
-    line.type,
+    line.reason,
     line.debit,
     line.credit,
     line.amount,
     line.fee ?? "",
     line.debit_after ?? "",
     line.credit_after ?? "",
-    line.created_at.toISOString()
+    line.created_at.toISOString(),
+    line.resource_id,
+    line.source_id ?? "",
+    line.adjusted_because === null ? "" : createHash("sha256").update(line.adjusted_because).digest("hex")
   ].join("|")}\n`
 
 /** The hash of a close. */

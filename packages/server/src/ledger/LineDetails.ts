@@ -63,11 +63,7 @@ export class LineDetails extends Context.Service<
             payouts: yield* read<PayoutRow>(findPayouts, ofKind("payout")),
             refunds: yield* read<RefundRow>(findRefunds, sources),
             returns: yield* read<RefundRow>(findReturnsOfDisputes, sources),
-            releases: yield* read<ReleaseRow>(findReleases, pending),
-            adjustments: yield* read<AdjustmentRow>(
-              findAdjustments,
-              lines.filter(({ type }) => type === "adjustment").map(({ resource_id }) => resource_id)
-            )
+            releases: yield* read<ReleaseRow>(findReleases, pending)
           }
           return lines.map((line) => detailOf(line, found))
         })
@@ -84,7 +80,6 @@ interface Found {
   readonly refunds: ReadonlyMap<string, RefundRow>
   readonly returns: ReadonlyMap<string, RefundRow>
   readonly releases: ReadonlyMap<string, ReleaseRow>
-  readonly adjustments: ReadonlyMap<string, AdjustmentRow>
 }
 
 const detailOf = (line: Movement, found: Found): LineDetail => {
@@ -102,7 +97,7 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
     endToEndId: exception?.end_to_end_id ?? charge?.end_to_end_id ?? payout?.end_to_end_id ?? null,
     returnId: back?.provider_id ?? (isReturn(line) ? (exception?.external_id ?? null) : null),
     txid: exception?.txid ?? (charge === undefined ? null : txidFromId(charge.id)),
-    reference: charge?.reference ?? payout?.reference ?? found.adjustments.get(line.resource_id)?.reason ?? null,
+    reference: charge?.reference ?? payout?.reference ?? line.adjusted_because,
     counterparty: counterpartyOf(charge, payout, exception),
     paymentCode: paymentCodeOf(line, charge, exception),
     availableOn: found.releases.get(line.resource_id)?.due_at ?? null
@@ -167,11 +162,6 @@ interface RefundRow {
   readonly provider_id: string | null
 }
 
-interface AdjustmentRow {
-  readonly id: string
-  readonly reason: string
-}
-
 interface ReleaseRow {
   readonly id: string
   readonly due_at: Date
@@ -203,8 +193,6 @@ const findReturnsOfDisputes = listed(
   SELECT d.id, r.provider_id FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
   WHERE d.id = ANY (${ids})`
 )
-
-const findAdjustments = listed((ids) => `SELECT id, reason FROM adjustments WHERE id = ANY (${ids})`)
 
 const findReleases = listed(
   (ids) => `SELECT charge_id AS id, due_at FROM releases WHERE charge_id = ANY (${ids}) AND released_at IS NULL`

@@ -40,6 +40,8 @@ export interface Movement {
   readonly day: string
   readonly reason: string
   readonly type: BalanceTransactionType
+  /** Of an adjustment: why. Null where its row is not there, or is of another movement. */
+  readonly adjusted_because: string | null
 }
 
 /** Whose lines: those of a balance of an account, or those of a bank account. */
@@ -139,8 +141,14 @@ const type = `CASE
       .map(([reason, of]) => `WHEN '${reason}' THEN '${of}'`)
       .join(" ")} END END`
 
+const adjustedBecause = `CASE WHEN reason = 'adjustment' THEN (
+    SELECT a.reason FROM adjustments a WHERE a.id = t.resource_id AND a.account_id = t.account_id
+      AND a.created_at = t.created_at AND a.amount = CASE t.credit WHEN 'available' THEN t.amount ELSE -t.amount END
+  ) END`
+
+/** Of `ledger_transfers t`. */
 const columns = `id, account_id, connection_id, resource_id, source_id, position, amount, fee, created_at, debit, credit,
-  debit_after, credit_after, day::text AS day, reason, ${type} AS type`
+  debit_after, credit_after, day::text AS day, reason, ${type} AS type, ${adjustedBecause} AS adjusted_because`
 
 /** The index that has an owner's lines in order, and what it is called there. */
 const booksOf = (of: BooksOf) =>
@@ -151,7 +159,7 @@ const booksOf = (of: BooksOf) =>
 const findAtBank = statement(
   { connectionIds: uuids, resourceIds: uuids },
   (p) => `
-  SELECT ${columns} FROM ledger_transfers
+  SELECT ${columns} FROM ledger_transfers t
   WHERE resource_id = ANY (${p.resourceIds}) AND connection_id IS NOT NULL AND connection_id = ANY (${p.connectionIds})
   ORDER BY id LIMIT ${MOST_EXAMINED}`
 )

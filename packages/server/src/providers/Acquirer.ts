@@ -196,6 +196,12 @@ export interface UnreadableEntry {
   readonly reason: string
   /** Of its Pix; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
+  /** What says whose it is, as far as it can be read. */
+  readonly marks: {
+    readonly txid: string | undefined
+    readonly endToEndId: string | undefined
+    readonly key: string | undefined
+  }
 }
 
 /** What one connection can do. Absent: the provider does not offer it. */

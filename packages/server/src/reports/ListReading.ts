@@ -9,7 +9,7 @@
 import * as Effect from "effect/Effect"
 import { Metrics } from "../base/observability/Metrics.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
-import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import type { ListedIn } from "../payments/exceptions/UnreadableEntries.ts"
 import { AcquirerUnclear, type Paged, type Provider, type Range } from "../providers/Acquirer.ts"
 import { everyPage, SLICE_MS, type TimeRange } from "./ListPages.ts"
 import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
@@ -18,7 +18,6 @@ import { type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
 export const listReading = Effect.gen(function* () {
   const store = yield* SweepStore
   const reports = yield* Reports
-  const entries = yield* UnreadableEntries
   const metrics = yield* Metrics
 
   /** Every page of a list, one after the other. */
@@ -34,8 +33,8 @@ export const listReading = Effect.gen(function* () {
       (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
       Effect.fnUntraced(function* ({ items, unreadable }) {
         applied = together(applied, yield* apply(connectionId, items, where))
-        const unread = yield* entries.raise(connectionId, where, unreadable)
-        applied = together(applied, { ...nothingApplied, unread, listed: items.length + unreadable.length })
+        applied = together(applied, yield* reports.unreadable(connectionId, where, unreadable))
+        applied = together(applied, { ...nothingApplied, listed: items.length + unreadable.length })
       })
     )
     return applied

@@ -20,7 +20,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { text } from "../database/statements/Column.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import type { ListedIn } from "../payments/exceptions/UnreadableEntries.ts"
 import {
   Acquirer,
   AcquirerUnclear,
@@ -59,7 +59,6 @@ export class Reconciliation extends Context.Service<
       const registry = yield* ConnectionRegistry
       const reports = yield* Reports
       const ownership = yield* Ownership
-      const entries = yield* UnreadableEntries
 
       /** What the books have of Pix, by end-to-end id. */
       const recorded = Effect.fnUntraced(function* (connectionId: string, page: ReadonlyArray<ReceivedPix>) {
@@ -125,10 +124,10 @@ export class Reconciliation extends Context.Service<
           list,
           Effect.fnUntraced(function* ({ items, unreadable }) {
             const { failures } = yield* apply(items, where)
-            yield* entries.raise(id, where, unreadable)
+            const { unread } = yield* reports.unreadable(id, where, unreadable)
             const open = [
               ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
-              ...(unreadable.length > 0 ? [`${unreadable.length} entries could not be read`] : [])
+              ...(unread.length > 0 ? [`${unread.length} entries could not be read`] : [])
             ]
             for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
           })

@@ -12,7 +12,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { ReceivedPix, ReportedDispute, SentPayout } from "../providers/Acquirer.ts"
+import type { ReceivedPix, ReportedDispute, SentPayout, UnreadableEntry } from "../providers/Acquirer.ts"
 import { type AcquirerNotification, isEffect, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
 import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { AcquirerNotifications } from "./AcquirerNotifications.ts"
@@ -59,6 +59,12 @@ export class Reports extends Context.Service<
     readonly received: Apply<ReceivedPix>
     readonly payouts: Apply<SentPayout>
     readonly disputes: Apply<ReportedDispute>
+    /** Raises the entries of a page that cannot be read. */
+    readonly unreadable: (
+      connectionId: string,
+      where: ListedIn,
+      entries: ReadonlyArray<UnreadableEntry>
+    ) => Effect.Effect<Applied, Unavailable>
   }
 >()("@pix-payments/server/Reports") {
   static readonly layer = Layer.effect(
@@ -217,6 +223,14 @@ export class Reports extends Context.Service<
               )
               return together(opened, outcomes)
             })
+          ),
+
+        unreadable: (connectionId, where, entries) =>
+          applyOwn(
+            connectionId,
+            entries,
+            ({ marks: { endToEndId = null, key = null, txid } }) => ({ txid, endToEndId, key }),
+            (own) => Effect.map(unreadable.raise(connectionId, where, own), (unread) => ({ ...nothingApplied, unread }))
           )
       })
     })

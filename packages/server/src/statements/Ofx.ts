@@ -46,13 +46,15 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
     lines: lines.filter((line) => !repeated.has(line)),
     unread: [
       ...unread,
-      ...[...repeated].map(({ line, description }) => ({ line, reason: REPEATED, text: description }))
+      ...[...repeated].map(([{ description, line }, first]) => ({
+        line,
+        reason: `it repeats line ${first.line}: the same id, day, amount and text`,
+        text: description
+      }))
     ],
     problems: balance.BALAMT !== undefined && balanceOf(balance) === null ? ["its closing balance cannot be read"] : []
   }
 }
-
-const REPEATED = "it repeats a line: the same id, day, amount and text"
 
 interface Transaction {
   readonly line: number
@@ -86,15 +88,16 @@ const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine
 
 const outgoing = new Set(["DEBIT", "PAYMENT", "FEE", "SRVCHG", "CHECK", "ATM", "POS", "DIRECTDEBIT", "XFER", "CASH"])
 
-/** Lines that a file has twice. An id that also names another line of the file says nothing. */
-const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlySet<StatementLine> => {
+/** Lines that a file has twice, with the first of each. An id that also names another line of the file says nothing. */
+const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementLine, StatementLine> => {
   const byId = Map.groupBy(
     lines.filter(({ bankId }) => bankId !== null),
     ({ bankId }) => bankId
   )
   const contentOf = ({ amount, day, description }: StatementLine) => `${day} ${amount} ${description}`
   const isTrusted = [...byId.values()].every((same) => new Set(same.map(contentOf)).size === 1)
-  return new Set(isTrusted ? [...byId.values()].flatMap((same) => same.slice(1)) : [])
+  if (!isTrusted) return new Map()
+  return new Map([...byId.values()].flatMap(([first, ...others]) => others.map((line) => [line, first!] as const)))
 }
 
 const balanceOf = ({ BALAMT = "", DTASOF = "" }: Record<string, string | undefined>): Balance | null => {

@@ -1,5 +1,6 @@
 /** The pages of the books: a month reaches the accountant in three clicks, and closes show their chain. */
 import { assert, layer } from "@effect/vitest"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Zip from "effect/encoding/Zip"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -194,6 +195,66 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         })
       }),
     300_000
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-260, OPR-255: a connection shows its last closed days, and its statement opening, in, out and closing of the period",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const sql = yield* SqlClient
+        const { key } = yield* makeCaller()
+        yield* closeDays(5)
+        yield* paidCharge(key, 5000)
+        yield* closeDays(7)
+        yield* paidCharge(key, 1200)
+        const payout = yield* paidOut(key, { amount: 700 })
+        yield* payoutReaching(key, payout.id, "completed")
+        yield* closeDays(9)
+        const closes = yield* sql<{ day: string; opening: bigint; closing: bigint }>`
+          SELECT day::text AS day, opening, closing FROM closes WHERE owner_id = ${SIMULATOR_CONNECTION}::uuid AND book = 'bank'
+          ORDER BY day DESC`
+        const [last, before] = closes
+        const reais = (cents: bigint) =>
+          plain((Number(cents) / 100).toLocaleString("pt-BR", { style: "currency", currency: "BRL" }))
+        assert.deepStrictEqual([last!.opening, last!.closing], [before!.closing, before!.closing + 500n])
+        const shown = (day: string) => day.split("-").toReversed().join("/")
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.signIn(operatorToken)
+          const path = `/connections/${SIMULATOR_CONNECTION}`
+          await page.goto(path)
+          const row = page.getByRole("row").filter({ hasText: shown(last!.day) })
+          await row.waitFor()
+          assert.deepStrictEqual((await row.locator("td").allInnerTexts()).map(plain), [
+            shown(last!.day),
+            reais(last!.opening),
+            "R$ 12,00",
+            "-R$ 7,00",
+            reais(last!.closing)
+          ])
+          await visit.inspect("books-connection", path, "Simulator")
+          await row.getByRole("link").first().click()
+          await page.getByText(`Closing, ${shown(last!.day)}`).waitFor()
+          assert.deepStrictEqual((await page.locator(".tile").allInnerTexts()).map(plain), [
+            `Opening ${reais(last!.opening)}`,
+            "In R$ 12,00",
+            "Out -R$ 7,00",
+            `Closing, ${shown(last!.day)} ${reais(last!.closing)}`
+          ])
+          const both = `/statements?connection_id=${SIMULATOR_CONNECTION}&from=${before!.day}&to=${last!.day}`
+          await page.goto(both)
+          await page.locator(".tile").getByText("R$ 62,00").waitFor()
+          await page.goto(`/statements?connection_id=${SIMULATOR_CONNECTION}&from=2019-01-01&to=2019-01-31`)
+          await page.getByText("No movement in this period.").waitFor()
+          assert.strictEqual(await page.locator(".tile").count(), 0)
+          await visit.inspect("books-bank-statement", both, "Statement")
+          await page.getByRole("button", { name: "Português" }).click()
+          await visit.inspect("books-connection-pt", path, "Simulator")
+          await visit.inspect("books-bank-statement-pt", both, "Extrato")
+          visit.assertNoFault()
+        })
+      })
   )
 })
 

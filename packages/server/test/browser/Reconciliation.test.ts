@@ -26,7 +26,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
             openingCents: 0,
             lines: [{ atMs: Date.parse("2026-11-24T15:00:00Z"), cents: -150, endToEndId: "", text: "TARIFA PIX" }]
           },
-          { ...tidy, balances: true }
+          { ...tidy, balances: true, repeats: true }
         )
         yield* visiting(operatorUrl, async (visit) => {
           await visit.signIn(world.adminToken)
@@ -39,8 +39,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
             .setInputFiles({ name: "november.ofx", mimeType: "text/plain", buffer: Buffer.from(file) })
           await visit.look("reconciliation-import")
           await page.getByRole("dialog").getByRole("button", { name: "Import statement" }).click()
-          await page.getByText("1 lines read, 1 new, 2 not read").waitFor()
+          await page.getByText("1 lines read, 1 new, 3 not read").waitFor()
           await page.getByText("it is a balance, not a movement").first().waitFor()
+          // It stays for others, who did not import it.
+          await visit.inspect("reconciliation-files", "/reconciliations", "Reconciliation")
+          await page.getByText(/it repeats line \d+: the same id, day, amount and text/).waitFor()
           await visit.look("reconciliation-imported")
 
           await visit.inspect("reconciliation", `/reconciliations/${world.reconciliationId}`, "2026-11-25")

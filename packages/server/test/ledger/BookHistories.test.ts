@@ -2,7 +2,8 @@
  * Thirty days of an account with payments, second payments, partial returns, late MEDs, payouts that fail and corrections, closed
  * night by night, with skipped nights: whatever the seed, the books close, chain, and say the order behind each line of the bank.
  *
- * `BOOK_SEEDS=1000` runs more histories, `BOOK_SEED=42` repeats one.
+ * `BOOK_SEEDS=100` runs more histories, `BOOK_FIRST=101` begins later, `BOOK_SEED=42` repeats one. The bank account is one for all: a
+ * run of a thousand is quicker in parts.
  */
 import { assert, layer } from "@effect/vitest"
 import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
@@ -23,7 +24,10 @@ import { type Fields, newKey, TestService } from "../support/TestService.ts"
 const one = process.env["BOOK_SEED"]
 const seeds =
   one === undefined
-    ? Array.from({ length: Number(process.env["BOOK_SEEDS"] ?? 3) }, (_, index) => index + 1)
+    ? Array.from(
+        { length: Number(process.env["BOOK_SEEDS"] ?? 3) },
+        (_, index) => index + Number(process.env["BOOK_FIRST"] ?? 1)
+      )
     : [Number(one)]
 
 const DAYS = 30

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as LedgerWatch from "../../src/alerts/LedgerWatch.ts"
 import { measure, OverdueCloses } from "../../src/ledger/OverdueCloses.ts"
-import { closeDays, daysAhead } from "../support/Closing.ts"
+import { closeDays, daysAhead, tampered } from "../support/Closing.ts"
 import { changeSchema } from "../support/LiveSchema.ts"
 import {
   assertLedgerHolds,
@@ -37,12 +37,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
     )
 
   const inFull = operated<Verification>("GET", "/ledger/verify?full=true")
-
-  /** As the owner of the tables can: the service's role cannot, and neither can it pass the trigger. */
-  const tampered = (text: string) =>
-    Effect.flatMap(SqlClient, (sql) =>
-      sql.withTransaction(Effect.andThen(sql`SET LOCAL session_replication_role = replica`, sql.unsafe(text)))
-    )
 
   /** Days ahead of the clock by which a test closes: each test has later ones, because a raised day stays. */
   let ahead = 1

@@ -87,7 +87,8 @@ const lines = moved.map(([{ amount, fee = null, ...ends }, detail], index): Stat
     debit_after: ends.debit === "available" ? BigInt(balance) : null,
     credit_after: ends.credit === "available" ? BigInt(balance) : null,
     day: "2026-11-20",
-    reason: ends.type
+    reason: ends.type,
+    adjusted_because: ends.type === "adjustment" ? detail.reference! : null
   }
   const behind: LineDetail = {
     source: { object: ends.type === "payout" || ends.type === "adjustment" ? ends.type : "charge", id },

@@ -121,6 +121,41 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
+    it.effect.each([
+      { what: "a payment, a payout, a dispute", fault: "unreadable-amount", raised: 3 },
+      { what: "returns within a payment", fault: "unreadable-returns", raised: 2 }
+    ] as const)("OPR-99, OPR-163: what cannot be read is the other's exception: $what", ({ fault, raised }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { double, one, two } = yield* twoConnections({ profile: "efi" }, 906 + raised)
+        const { infractions, payouts, receipts } = double.provider
+        const [pix] = payAll(two, yield* pendingCharges(two, 1))
+        receipts.orderReturn(pix!.endToEndId, "D1", { cents: 1 })
+        infractions.open(pix!.endToEndId)
+        payouts.send("theirs", {
+          cents: 500,
+          payerKey: KEYS[1]!,
+          payee: { key: "ana@example.com", document: undefined }
+        })
+        double.faults.always(fault, { path: /\/(pix|enviados|infracoes)$/ })
+        for (const bank of [one, two]) yield* sweepNow(bank)
+        const of = (bank: ConnectedBank) =>
+          sql`SELECT FROM acquirer_exceptions WHERE connection_id = ${bank.connectionId}::uuid AND kind = 'unreadable'`
+        assert.lengthOf(yield* of(one), 0)
+        assert.lengthOf(yield* of(two), raised)
+      })
+    )
+
+    it.effect("OPR-99, OPR-163: what cannot be read and has neither key nor charge is the oldest's exception", () =>
+      Effect.gen(function* () {
+        const { double, one, two } = yield* twoConnections({}, 909)
+        const { endToEndId } = double.provider.receipts.receive({ key: "", cents: 500 })
+        double.faults.always("unreadable-amount", { path: /\/pix$/ })
+        for (const bank of [two, one]) yield* sweepNow(bank)
+        assert.deepInclude(yield* exceptionOf(endToEndId), { kind: "unreadable", connection_id: one.connectionId })
+      })
+    )
+
     it.effect("OPR-99: a key that another connection of the client has or had is refused", () =>
       Effect.gen(function* () {
         const { double, one, two } = yield* twoConnections({}, 905)

@@ -113,8 +113,13 @@ describe("statement files", () => {
     const repeated = read(statementFile(of, { ...tidy, repeats: true }))
     assert.lengthOf(repeated.lines, 4)
     assert.deepStrictEqual(
-      repeated.unread.map(({ reason }) => reason),
-      ["it repeats a line: the same id, day, amount and text"]
+      repeated.unread.map(({ reason, text }) => [reason, text]),
+      [
+        [
+          `it repeats line ${repeated.lines[0]!.line}: the same id, day, amount and text`,
+          repeated.lines[0]!.description
+        ]
+      ]
     )
     // Where ids name different lines, two equal fees of a day are two.
     const fees = [...of.lines, { ...of.lines[4]! }]

@@ -1,6 +1,7 @@
 /** Days that end, for tests of the books. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Closes } from "../../src/ledger/Closes.ts"
 
 const DAY_MS = 86_400_000
@@ -26,3 +27,9 @@ export const closeDays = (days: number) =>
     const { closeDue } = yield* Closes
     return yield* daysAhead(days)(closeDue)
   })
+
+/** Runs as the owner of the tables can: the service's role cannot, and neither can it pass the trigger. */
+export const tampered = (text: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    sql.withTransaction(Effect.andThen(sql`SET LOCAL session_replication_role = replica`, sql.unsafe(text)))
+  )

@@ -109,7 +109,7 @@ export const statusesOf = ({ accountId }: ConnectedBank) =>
   })
 
 /** Makes a sweep due, and waits for its end. */
-export const sweepNow = ({ connectionId }: ConnectedBank) =>
+export const sweepNow = ({ connectionId }: Pick<ConnectedBank, "connectionId">) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     // The sweep before may still be running.

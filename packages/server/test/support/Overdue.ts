@@ -23,12 +23,13 @@ export const overduePayoutOf = Effect.gen(function* () {
 
 export const overduePayout = Effect.map(overduePayoutOf, ({ id }) => id)
 
-/** The refund of a charge of 1000 cents. */
-export const overdueRefundOf = Effect.fnUntraced(function* (account: Fields = {}) {
+/** The refund of a charge of 1000 cents, or of this amount of it. */
+export const overdueRefundOf = Effect.fnUntraced(function* (account: Fields = {}, amount = 1000) {
   const { makeCaller } = yield* TestService
   const caller = yield* makeCaller({ account })
   const { id: chargeId } = yield* paidCharge(caller.key, 1000)
   const { refunds } = yield* operated<{ refunds: ReadonlyArray<Refund> }>("POST", `/charges/${chargeId}/refund`, {
+    amount,
     description: "hold@simulator.test"
   })
   const { id } = refunds[0]!

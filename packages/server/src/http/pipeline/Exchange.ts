@@ -4,6 +4,8 @@
  * Guarantees:
  * - Every answer carries `X-Request-Id` (the caller's, where it is well-formed), and every 503 `Retry-After`.
  * - Each request is shed, or answered once: `onAnswered` is called with its status, 499 where the caller left before.
+ * - A read of a single resource has an `ETag`, and is 304 for a caller that has it. Larger reads are sent as gzip to callers that
+ *   accept it: ADD-4, ADD-5. Only reads: a secret that is shown once is not compressed beside text of a caller.
  * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
@@ -19,6 +21,8 @@ import { type RequestInfo, requestIdOf } from "../../base/observability/RequestC
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, errorAnswer, type StreamedBody, type WireError } from "./Answer.ts"
+import { compress, MIN_COMPRESSED_BYTES } from "./Compression.ts"
+import { encodingsOf, has, tagOf } from "./Negotiation.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
 import type * as Streams from "./Streams.ts"
@@ -37,8 +41,11 @@ export interface Exchange {
   readonly answered: (status: number) => void
   /** Sends the answer. */
   readonly finish: (answer: Answer) => void
-  /** Sends the answer or the error. A streamed answer runs `again` for what it sends later. */
-  readonly finishWith: (exit: Exit.Exit<Answer, WireError | Unavailable>, again?: Answering) => void
+  /**
+   * Sends the answer or the error. A streamed answer runs `again` for what it sends later. `left` is called once the answer has left;
+   * of a stream, once it has begun.
+   */
+  readonly finishWith: (exit: Exit.Exit<Answer, WireError | Unavailable>, again?: Answering, left?: () => void) => void
   /** Answers 503 without any work. */
   readonly shed: (reason: ShedReason) => void
 }
@@ -76,10 +83,12 @@ export const makeExchanges =
       metrics.answered(name, method, info.route, seenStatus, durationMs)
       onAnswered(info, method, seenStatus, durationMs)
     }
-    const finish = (answer: Answer): void => {
+    const finish = (answer: Answer, left?: () => void): void => {
       info.resourceId = resourceOf(answer, pathId)
-      send(response, answer, info.requestId)
-      answered(answer.status)
+      send(response, answer, info.requestId, (status) => {
+        answered(status)
+        if (left !== undefined) response.whenLeft(left)
+      })
     }
     const shed = (reason: ShedReason): void => {
       metrics.requestShed(name, reason)
@@ -93,20 +102,24 @@ export const makeExchanges =
       if (!streams.start(response, status, headers, body, again)) return shed("streams")
       answered(status)
     }
-    const finishWith: Exchange["finishWith"] = (exit, again) => {
+    const finishWith: Exchange["finishWith"] = (exit, again, left) => {
       if (Exit.isSuccess(exit)) {
         const { status, stream: body } = exit.value
-        if (body !== undefined && again !== undefined) return stream(status, body, again)
+        if (body !== undefined && again !== undefined) {
+          stream(status, body, again)
+          if (left !== undefined) response.whenLeft(left)
+          return
+        }
         try {
-          return finish(exit.value)
+          return finish(exit.value, left)
         } catch (error) {
           // The answer cannot be sent: JSON has no form for its body.
-          return finishWith(Exit.die(error))
+          return finishWith(Exit.die(error), again, left)
         }
       }
       const answer = wireErrorOf(exit.cause)
       if (answer === undefined) runFork(logDefect(exit.cause, info))
-      finish(answer ?? codeAnswer("INTERNAL_ERROR"))
+      finish(answer ?? codeAnswer("INTERNAL_ERROR"), left)
     }
     const routed = (template: string, id: string | undefined): void => {
       info.route = template
@@ -149,7 +162,8 @@ const shedHeaders: ReadonlyArray<string> = [
   "1"
 ]
 
-const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
+/** Sends an answer. `sent` is called with its status, at once or when it is compressed. */
+const send = (response: ServerResponse, answer: Answer, requestId: string, sent: (status: number) => void): void => {
   const headers = [...apiHeaders, "x-request-id", requestId]
   for (const name in answer.headers) {
     const value = answer.headers[name] ?? ""
@@ -159,16 +173,56 @@ const send = (response: ServerResponse, answer: Answer, requestId: string): void
   if (answer.status === 413) response.shouldKeepAlive = false
   if (answer.file !== undefined) {
     const { bytes, contentType } = answer.file
-    headers.push("content-type", contentType, "content-length", String(bytes.length))
-    if (!response.destroyed) response.writeHead(answer.status, headers).end(bytes)
-    return
-  }
-  if (answer.body === undefined) {
+    headers.push("content-type", contentType)
+    sendBytes(response, answer.status, headers, bytes)
+  } else if (answer.body === undefined) {
     if (!response.destroyed) response.writeHead(answer.status, headers).end()
-    return
+  } else {
+    const text = JSON.stringify(answer.body)
+    if (answer.status === 200 && isRead(response.req)) return sendRead(response, answer.body, headers, text, sent)
+    headers.push("content-type", "application/json")
+    sendText(response, answer.status, headers, text)
+  }
+  sent(answer.status)
+}
+
+const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD"
+
+const sendRead = (
+  response: ServerResponse,
+  body: unknown,
+  headers: Array<string>,
+  text: string,
+  sent: (status: number) => void
+): void => {
+  const asked = response.req.headers
+  if (!hasProperty(body, "object") || body.object !== "list") {
+    const etag = tagOf(text)
+    headers.push("etag", etag)
+    if (has(asked, etag)) {
+      if (!response.destroyed) response.writeHead(304, headers).end()
+      return sent(304)
+    }
   }
   headers.push("content-type", "application/json")
-  sendText(response, answer.status, headers, JSON.stringify(answer.body))
+  const plain = (): void => {
+    sendText(response, 200, headers, text)
+    sent(200)
+  }
+  if (text.length < MIN_COMPRESSED_BYTES) return plain()
+  headers.push("vary", "accept-encoding")
+  if (!encodingsOf(asked).has("gzip")) return plain()
+  compress(text, (bytes) => {
+    if (bytes === undefined) return plain()
+    headers.push("content-encoding", "gzip")
+    sendBytes(response, 200, headers, bytes)
+    sent(200)
+  })
+}
+
+const sendBytes = (response: ServerResponse, status: number, headers: Array<string>, bytes: Buffer): void => {
+  headers.push("content-length", String(bytes.length))
+  if (!response.destroyed) response.writeHead(status, headers).end(bytes)
 }
 
 export const sendText = (response: ServerResponse, status: number, headers: Array<string>, text: string): void => {

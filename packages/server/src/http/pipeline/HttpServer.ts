@@ -186,7 +186,7 @@ const serveRoute = <Credentials>(
   search: string
 ): void => {
   const { guard, inFlight, isTraced, metrics, name, runFork } = listener
-  const { finishWith, info, method, request, response, shed } = exchange
+  const { finishWith, info, method, request, shed } = exchange
   // Node discards the rest of the body.
   if (inFlight.isFull()) return shed("all")
 
@@ -209,10 +209,9 @@ const serveRoute = <Credentials>(
     }
     // Suspended, so that what a route throws is a defect of its request.
     const answering = Effect.suspend(() => route.answer(read, admit))
-    runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) => {
-      finishWith(exit, answering)
-      response.whenLeft(() => inFlight.release(slot))
-    })
+    runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) =>
+      finishWith(exit, answering, () => inFlight.release(slot))
+    )
   }
   const credentials = guard.credentialsOf(request)
   if (!route.takesBody) return run("", credentials)

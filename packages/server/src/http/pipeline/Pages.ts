@@ -8,10 +8,10 @@
  * - Pages have their own slots, and a bounded number of bytes in a time window. So callers who do not read occupy no more
  *   memory than that, here or in the kernel's buffers.
  */
-import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
+import { encodingsOf, has, hashOf, tagOf } from "./Negotiation.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 
 export interface Page {
@@ -88,11 +88,8 @@ const IMMUTABLE = "public, max-age=31536000, immutable"
 
 /** The answer to a caller with these headers. */
 export const negotiated = (body: PageBody, headers: IncomingHttpHeaders): PageAnswer => {
-  const known = headers["if-none-match"]
-  if (known !== undefined && (known.trim() === "*" || known.split(",").some((tag) => isSame(tag, body.etag)))) {
-    return body.unchanged
-  }
-  const accepted = encodingsOf(headers["accept-encoding"])
+  if (has(headers, body.etag)) return body.unchanged
+  const accepted = encodingsOf(headers)
   if (accepted.has("br")) return body.encodings.br
   return accepted.has("gzip") ? body.encodings.gzip : body.encodings.identity
 }
@@ -125,9 +122,6 @@ export const makePageLimiter = (limit: number) => {
 const MAX_BYTES = 64 * 1024 * 1024
 const BYTES_WINDOW_MS = 30_000
 
-/** The hash in a page's URL and `ETag`. */
-export const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
-
 type Text = Omit<PageContent, "caching">
 
 const compress = async ({ text }: Text) => {
@@ -146,8 +140,7 @@ const bodyOf = (
   { br, gzip: gz, identity }: Awaited<ReturnType<typeof compress>>,
   cacheControl: string
 ): PageBody => {
-  // Weak: the same for all encodings.
-  const etag = `W/"${hashOf(text)}"`
+  const etag = tagOf(text)
   const common = [
     ...securityHeaders,
     ...otherHeaders,
@@ -181,16 +174,3 @@ const bodyOf = (
 
 // Measured: 3 MB take 0.2 s. Quality 11 takes 6 s and is a seventh smaller.
 const BROTLI_QUALITY = 6
-
-const isSame = (tag: string, etag: string): boolean => `W/${tag.trim().replace(/^W\//, "")}` === etag
-
-/** The encodings of `Accept-Encoding` whose weight is not zero. */
-const encodingsOf = (header: string | ReadonlyArray<string> | undefined): ReadonlySet<string> => {
-  const text = typeof header === "string" ? header : ""
-  const accepted = text
-    .toLowerCase()
-    .split(",")
-    .map((part) => part.trim().split(/\s*;\s*/))
-    .filter(([, weight]) => weight === undefined || !/^q=0(\.0*)?$/.test(weight))
-  return new Set(accepted.map(([name]) => name ?? ""))
-}

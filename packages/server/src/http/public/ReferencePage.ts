@@ -1,27 +1,43 @@
 /**
- * The reference page `/docs`, its document `/openapi.json`, and both as Markdown: `/docs/markdown`, `/llms.txt`.
+ * The reference page `/docs` with the guides in two languages, its document `/openapi.json`, and all of it as Markdown.
  *
  * Guarantees:
  * - The URL of the page's script (Scalar, from Effect) contains its hash, so that browsers cache it for good.
  * - Page and script request nothing from another host: fonts, proxy, telemetry and vendor links are off, and the content
  *   security policy forbids the rest.
  */
-import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
+import { guides } from "@pix-payments/api/Guides"
 import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
+import { hashOf } from "../pipeline/Negotiation.ts"
+import { nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
 
-const document = openApiDocument(PaymentsApi, webhookBodies)
+const document = paymentsDocument()
 
 const documentJson = JSON.stringify(document)
+
+/** The document with the guides before its routes. */
+const withGuides = (text: string): string => {
+  const info = document["info"] as { readonly description: string }
+  return JSON.stringify({
+    ...document,
+    info: { ...info, description: `${text}\n\n# Reference\n\n${info.description}` }
+  })
+}
+
+const languages = [
+  { code: "en", title: "English" },
+  { code: "pt", title: "Português" }
+] as const
 
 /** Renders the document into the page. */
 const start = `
 ;(() => {
   const reference = window.Scalar.createApiReference("#reference", ${JSON.stringify({
-    url: "/openapi.json",
+    sources: languages.map(({ code, title }) => ({ title, slug: code, url: `/docs/${code}.json` })),
     authentication: { preferredSecurityScheme: "x-api-key" },
     // Test requests go to this server directly.
     proxyUrl: "",
@@ -102,9 +118,23 @@ export const pages: ReadonlyArray<Page> = [
     caching: "revalidated",
     contentSecurityPolicy: nothingPolicy
   })),
-  ...Object.entries({ "/docs/markdown": markdownOf(document), "/llms.txt": llmsText(document) }).map(([path, text]) =>
+  ...languages.map(({ code }) =>
+    page(`/docs/${code}.json`, async () => ({
+      contentType: "application/json",
+      text: withGuides(guides[code]),
+      caching: "revalidated",
+      contentSecurityPolicy: nothingPolicy
+    }))
+  ),
+  ...Object.entries({
+    "/docs/markdown": markdownOf(document),
+    "/docs/contract": guides.contract,
+    "/docs/guides/en": guides.en,
+    "/docs/guides/pt": guides.pt,
+    "/llms.txt": llmsText(document)
+  }).map(([path, text]) =>
     page(path, async (): Promise<PageContent> => ({
-      contentType: path === "/docs/markdown" ? "text/markdown; charset=utf-8" : "text/plain; charset=utf-8",
+      contentType: path === "/llms.txt" ? "text/plain; charset=utf-8" : "text/markdown; charset=utf-8",
       text,
       caching: "revalidated",
       contentSecurityPolicy: nothingPolicy

@@ -20,7 +20,10 @@ export const jsonLines: Format = {
         amount: Number(movement.amount),
         fee: orNull(movement.fee),
         debit_after: orNull(movement.debit_after),
-        credit_after: orNull(movement.credit_after)
+        credit_after: orNull(movement.credit_after),
+        reason: movement.reason,
+        resource_id: movement.resource_id,
+        source_id: movement.source_id
       }
     }),
   end: ({ closes, closing, lines }) => [...closes, { object: "statement_end", lines, closing }].map(lineOf).join("")

@@ -115,11 +115,10 @@ export class HandSettlements extends Context.Service<
           if (locked?.order?.id !== order.id) return false
           yield* refunds.end(locked, locked.order, outcome)
         } else if (!(yield* returns.finish(order.id, outcome))) return false
-        if (outcome._tag === "Completed") {
-          // The provider may report it by either id.
-          for (const name of [order.id, ...(outcome.returnId === undefined ? [] : [outcome.returnId])]) {
-            yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id)
-          }
+        if (outcome._tag === "Failed") return true
+        // The provider may report it by either id. A return that the books have already is another one.
+        for (const name of new Set([order.id, outcome.returnId ?? order.id])) {
+          if (!(yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id))) return false
         }
         return true
       })
@@ -143,7 +142,7 @@ export class HandSettlements extends Context.Service<
             const isSettled = yield* order === undefined
               ? settlePayout(found.id, settlement)
               : settleReturn(order, settlement)
-            // The provider's answer was first.
+            // The provider's answer was first, or its report of another return.
             if (!isSettled) return yield* new InvalidStateError({ status: found.status })
             yield* audited
             return found

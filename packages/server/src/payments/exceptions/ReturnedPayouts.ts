@@ -3,7 +3,9 @@
  *
  * Guarantees:
  * - one return is one exception, and all of a payout are never more than its amount;
- * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it.
+ * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it;
+ * - what came back of a payout that a restore lost was raised as a payment of nobody: once the payout is known again, that exception
+ *   is its, and nothing is booked twice.
  *
  * Every effect here runs in the caller's transaction. Rules: BAL-17, OPR-86.
  */
@@ -17,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
-import type { AcquirerNotification, Outcome } from "../../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, keyOf, type Outcome } from "../../providers/AcquirerNotification.ts"
 import { connectionOf, movement } from "./Exceptions.ts"
 import { ExceptionResolution } from "./ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -50,6 +52,18 @@ export class ReturnedPayouts extends Context.Service<
         return row
       })
 
+      /** The exception that the same return is as a payment of nobody, made the payout's. */
+      const nameNobodys = Effect.fnUntraced(function* ({ payoutId, ...fact }: Returned, accountId: string) {
+        if (fact.externalId === undefined) return undefined
+        const key = keyOf({ ...fact, _tag: "charge.paid", txid: "" })
+        const [row] = yield* sql<{ id: string }>`
+          UPDATE acquirer_exceptions e SET kind = 'returned_payout', payout_id = ${payoutId}::uuid,
+            account_id = CASE WHEN action = 'accept' THEN account_id ELSE ${accountId}::uuid END
+          FROM notification_keys k WHERE k.key = ${key ?? null}::text AND e.id = k.notification_id
+          RETURNING e.id`
+        return row?.id
+      })
+
       return ReturnedPayouts.of({
         raise: Effect.fnUntraced(function* (returned) {
           const connectionId = connectionOf(returned)
@@ -59,6 +73,11 @@ export class ReturnedPayouts extends Context.Service<
           yield* lockLedgerOf(sql, [connectionId, known.account_id])
           const payout = (yield* payoutOf(returned)) ?? known
           if (payout.status !== "completed") return "ignored"
+          const nobodys = yield* nameNobodys(returned, payout.account_id)
+          if (nobodys !== undefined) {
+            yield* resolution.applyRule(nobodys)
+            return "exception"
+          }
           const [before] = yield* sql<{ amount: bigint }>`
             SELECT coalesce(sum(amount), 0)::bigint AS amount FROM acquirer_exceptions
             WHERE payout_id = ${returned.payoutId}::uuid AND kind = 'returned_payout'`

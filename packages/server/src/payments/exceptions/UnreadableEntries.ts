@@ -26,6 +26,8 @@ import type { UnreadableEntry } from "../../providers/Acquirer.ts"
 import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore } from "./ExceptionStore.ts"
 
+type Entry = Omit<UnreadableEntry, "marks">
+
 export const entryLists = ["received", "returned", "payouts", "disputes"] as const
 
 /** Where a provider has an entry: the range of a list. */
@@ -48,13 +50,13 @@ export class UnreadableEntries extends Context.Service<
     readonly raise: (
       connectionId: string,
       where: ListedIn,
-      entries: ReadonlyArray<UnreadableEntry>
+      entries: ReadonlyArray<Entry>
     ) => Effect.Effect<ReadonlyArray<string>, Unavailable>
     /** Counts a failure of an entry that was read. Its digest once it is set aside, else undefined. */
     readonly failed: (
       connectionId: string,
       where: ListedIn,
-      entry: UnreadableEntry
+      entry: Entry
     ) => Effect.Effect<string | undefined, Unavailable>
     /** Claims entries that are due to be read again. */
     readonly claimDue: (connectionId: string) => Effect.Effect<ReadonlyArray<DueEntry>, Unavailable>
@@ -71,7 +73,7 @@ export class UnreadableEntries extends Context.Service<
       const exceptions = yield* Exceptions
 
       /** In a transaction. */
-      const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: UnreadableEntry) {
+      const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: Entry) {
         const open = yield* sql`
           SELECT FROM acquirer_exceptions
           WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' AND status = 'open' LIMIT ${MOST_OPEN}`
@@ -103,7 +105,7 @@ export class UnreadableEntries extends Context.Service<
 
       /** Whether the entry is set aside. */
       const meet = Effect.fnUntraced(
-        function* (connectionId: string, where: ListedIn, entry: UnreadableEntry, mostFailures: number) {
+        function* (connectionId: string, where: ListedIn, entry: Entry, mostFailures: number) {
           const digest = digestOf(entry)
           const [row] = yield* sql.unsafe<{ failures: number; exception_id: string | null }>(
             ...meetOne({ connectionId, digest, ...where, version: manifest.version })
@@ -156,7 +158,7 @@ export class UnreadableEntries extends Context.Service<
   )
 }
 
-const digestOf = ({ text }: UnreadableEntry): string => createHash("sha256").update(text).digest("hex")
+const digestOf = ({ text }: Entry): string => createHash("sha256").update(text).digest("hex")
 
 const MOST_OPEN = 100
 const MOST_FAILURES = 5

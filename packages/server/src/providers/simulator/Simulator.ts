@@ -8,6 +8,7 @@
  */
 import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
 import type { Receiver } from "@pix-payments/domain/Charge"
+import { simulatedCharges, simulatedPayouts } from "@pix-payments/domain/SimulatedBank"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -62,18 +63,18 @@ export const layer = Layer.effect(
 
     const answer = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear> => {
       switch (emission.payer.email) {
-        case "refuse@simulator.test":
+        case simulatedCharges.refused.email:
           return Effect.fail(new AcquirerRefused({ reason: "simulated refusal" }))
-        case "slow@simulator.test":
+        case simulatedCharges.slow.email:
           return Effect.gen(function* () {
             const isFirst = yield* firstTime(emission)
             return yield* isFirst ? bounded(Effect.delay(emit(emission), "2 seconds")) : emit(emission)
           })
-        case "timeout@simulator.test":
+        case simulatedCharges.lost.email:
           return Effect.gen(function* () {
             return (yield* firstTime(emission)) ? yield* bounded(Effect.never) : yield* emit(emission)
           })
-        case "pay@simulator.test":
+        case simulatedCharges.paid.email:
           return Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
             const { txid } = emission
@@ -126,7 +127,7 @@ export const layer = Layer.effect(
 
     const send = Effect.fnUntraced(function* (order: PayoutOrder) {
       const first = yield* orUnclear(accept(order))
-      if (first && order.pixKey === "timeout@simulator.test") return yield* bounded(Effect.never)
+      if (first && order.pixKey === simulatedPayouts.lost.pixKey) return yield* bounded(Effect.never)
       return yield* orUnclear(outcome(order.id))
     })
 
@@ -158,8 +159,8 @@ const acceptPayouts = statement(
   },
   ({ payouts, settleMs }) => `
   INSERT INTO simulator_payouts (order_id, amount, pix_key, end_to_end_id, fails, due_at)
-  SELECT p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = 'fail@simulator.test',
-    CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + ${settleMs} * interval '1 millisecond' END
+  SELECT p.order_id, p.amount, p.pix_key, p.end_to_end_id, p.pix_key = '${simulatedPayouts.failed.pixKey}',
+    CASE WHEN p.pix_key <> '${simulatedPayouts.held.pixKey}' THEN now() + ${settleMs} * interval '1 millisecond' END
   FROM ${payouts} AS p
   ON CONFLICT DO NOTHING RETURNING order_id`
 )
@@ -179,8 +180,10 @@ const progressOf = (settled: SettledRow | undefined): PayoutProgress => {
 
 /** A return completes at once, unless its description is that of a failure or of one that an operator settles. */
 const returnOutcome = (description: string | null): Progress => {
-  if (description === "hold@simulator.test") return { _tag: "Accepted" }
-  return description === "fail@simulator.test" ? { _tag: "Failed", reason: "simulated failure" } : { _tag: "Completed" }
+  if (description === simulatedPayouts.held.pixKey) return { _tag: "Accepted" }
+  return description === simulatedPayouts.failed.pixKey
+    ? { _tag: "Failed", reason: "simulated failure" }
+    : { _tag: "Completed" }
 }
 
 const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>

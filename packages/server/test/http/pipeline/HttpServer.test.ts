@@ -10,6 +10,8 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ValidationError } from "@pix-payments/api/WireErrors"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
 import * as Http from "node:http"
 import type { Guard, Route } from "../../../src/http/pipeline/CompiledApi.ts"
 import { Drain } from "../../../src/http/pipeline/Drain.ts"
@@ -19,6 +21,31 @@ import { Metrics } from "../../../src/base/observability/Metrics.ts"
 import { Settings, type SettingsShape } from "../../../src/base/Settings.ts"
 
 describe("HttpServer", () => {
+  it.live("ADD-4: only reads are compressed, and a slot is released when the compressed answer has left", () =>
+    Effect.gen(function* () {
+      const padding = randomBytes(12 * 1024 * 1024).toString("base64")
+      const url = yield* listening({
+        settings: { maxRequestsInFlight: 1 },
+        routes: [
+          route("/large", () => Effect.succeed({ status: 200, body: { padding } })),
+          route("/made", () => Effect.succeed({ status: 201, body: { padding: padding.slice(0, 10_000) } })),
+          route("/small", () => Effect.succeed({ status: 200, body: {} }))
+        ]
+      })
+      const accepting = { agent: false as const, headers: { "accept-encoding": "gzip" } }
+      const made = yield* answerOf(`${url}/made`, accepting)
+      assert.isUndefined(made.headers["content-encoding"])
+      made.resume()
+      // More than the kernel buffers for a client that does not read.
+      const large = yield* answerOf(`${url}/large`, accepting)
+      assert.strictEqual(large.headers["content-encoding"], "gzip")
+      assert.strictEqual((yield* get(`${url}/small`)).status, 503)
+      large.resume()
+      yield* Effect.promise(() => once(large, "end"))
+      yield* Effect.repeat(get(`${url}/small`), { until: ({ status }) => status === 200 })
+    })
+  )
+
   it.live(
     "ERR-11: a route that throws, or answers what cannot be sent, is `INTERNAL_ERROR` and releases its slot",
     () =>
@@ -169,6 +196,12 @@ interface Seen {
   readonly headers: Http.IncomingHttpHeaders
   readonly body: Readonly<Record<string, unknown>>
 }
+
+/** An answer whose body is not read. */
+const answerOf = (url: string, options: Http.RequestOptions) =>
+  Effect.callback<Http.IncomingMessage>((resume) => {
+    Http.get(url, options, (response) => resume(Effect.succeed(response)))
+  })
 
 const get = (url: string) =>
   Effect.callback<Seen>((resume) => {

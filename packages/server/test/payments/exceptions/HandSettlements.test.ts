@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
-import { type Exception, notified } from "../../support/Exceptions.ts"
+import { type Exception, newPix, notified } from "../../support/Exceptions.ts"
 import {
   assertLedgerHolds,
   availableOf,
@@ -117,6 +117,38 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
           failure_reason: reason
         }
       )
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-215: with a return id that the books have already is refused: it was another return", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      // A part is ordered, and somebody returns as much in the bank's application.
+      const refund = yield* overdueRefundOf({}, 400)
+      const [charge] = yield* sql<{ pix: string }>`
+        SELECT end_to_end_id AS pix FROM charges WHERE id = ${refund.chargeId}::uuid`
+      const exception = yield* overdueReturn
+      const { end_to_end_id: pix } = yield* operated<Exception>("GET", `/exceptions/${exception}`)
+      const settled = [
+        {
+          path: `/refunds/${refund.id}`,
+          txid: refund.chargeId.replaceAll("-", ""),
+          endToEndId: charge!.pix,
+          amount: 400
+        },
+        { path: `/exceptions/${exception}`, txid: "", endToEndId: pix!, amount: 1000 }
+      ]
+      for (const { path, ...report } of settled) {
+        const externalId = newPix()
+        assert.strictEqual(yield* notified({ _tag: "charge.refunded", externalId, ...report }), "applied")
+        const body = { outcome: "completed", return_id: externalId, reason }
+        assertRefused(yield* operate("POST", `/operator/v1${path}/settle`, { body }), "INVALID_STATE")
+        yield* operated("POST", `${path}/settle`, { outcome: "failed", reason })
+      }
+      assert.deepInclude(yield* ledgerBalancesOf(refund.accountId), { available: 600, returns_in_transit: 0 })
+      assert.deepInclude(yield* operated("GET", `/exceptions/${exception}`), { status: "open", unallocated: 2000 })
       yield* assertLedgerHolds
     })
   )

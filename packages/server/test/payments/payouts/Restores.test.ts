@@ -6,8 +6,17 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../../support/Bank.ts"
 import { connectTo, fund, operatorCredentials } from "../../support/Connections.ts"
+import { sweepNow } from "../../support/ConnectedBank.ts"
+import { resolved } from "../../support/Exceptions.ts"
 import { forgotten } from "../../support/Forgotten.ts"
-import { operated, paidOut, payoutReaching, somePayout, submittedPayout } from "../../support/Money.ts"
+import {
+  assertLedgerHolds,
+  operated,
+  paidOut,
+  payoutReaching,
+  somePayout,
+  submittedPayout
+} from "../../support/Money.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
 
@@ -43,6 +52,52 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
         )
         assert.deepStrictEqual(bank.double.violations, [])
       })
+    )
+
+    it.effect.each([{ before: "left open" }, { before: "accepted" }, { before: "dismissed" }] as const)(
+      "BAL-17, PAY-6: came back, which is booked once though its caller repeats it ($before by then)",
+      ({ before }) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const bank = yield* paying("efi")
+          const key = newKey()
+          const lost = yield* paidOut(bank.key, {}, key)
+          yield* submittedPayout(bank.key, lost.id)
+          yield* Effect.promise(() => bank.double.settle())
+          const [sent] = sentBy(bank)
+          yield* forgotten(lost.id)
+          yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(sent!.id, 200))
+          yield* sweepNow(bank)
+          const exceptions = sql<
+            Readonly<Record<"id" | "kind" | "status", string>> & Readonly<Record<string, unknown>>
+          >`
+            SELECT id, kind, amount::integer, unallocated::integer, payout_id, account_id, status FROM acquirer_exceptions
+            WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`
+          const [raised] = yield* exceptions
+          assert.deepInclude(raised, { kind: "unidentified_payment", amount: 200, payout_id: null })
+          if (before === "accepted") yield* resolved(raised!.id, { action: "accept", account_id: bank.accountId })
+          if (before === "dismissed") yield* resolved(raised!.id, { action: "dismiss", reason: "unknown" })
+          const { id } = yield* paidOut(bank.key, {}, key)
+          yield* payoutReaching(bank.key, id, "completed")
+          for (let times = 0; times < 2; times += 1) yield* sweepNow(bank)
+          const isLeft = before !== "accepted"
+          assert.deepStrictEqual(yield* exceptions, [
+            {
+              id: raised!.id,
+              kind: "returned_payout",
+              amount: 200,
+              unallocated: isLeft ? 200 : 0,
+              payout_id: id,
+              account_id: bank.accountId,
+              status: before === "left open" ? "open" : "resolved"
+            }
+          ])
+          // What comes back later is another one.
+          yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(sent!.id, 300))
+          yield* sweepNow(bank)
+          assert.lengthOf(yield* exceptions, 2)
+          yield* assertLedgerHolds
+        })
     )
 
     it.effect("PAY-6: is another order under another key, of another application or of an operator", () =>
@@ -89,6 +144,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
 
 interface Paying {
   readonly double: PspDouble
+  readonly connectionId: string
   readonly accountId: string
   readonly key: string
 }
@@ -105,7 +161,7 @@ const paying = Effect.fnUntraced(function* (profile: (typeof banks)[number]["pro
   const { accountId, key } = yield* makeCaller()
   yield* fund(accountId, 10_000)
   yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: connection.id })
-  return { double, accountId, key } satisfies Paying
+  return { double, connectionId: connection.id, accountId, key } satisfies Paying
 })
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
