@@ -59,7 +59,10 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
       assert.include(page.headers["content-security-policy"], "connect-src 'self'")
       assert.isBelow(page.text.length, 4096)
       const script = yield* call("GET", source)
-      assert.include(script.text, '"url":"/docs/pt.json"}],"authentication":{"preferredSecurityScheme":"x-api-key"},"proxyUrl":""')
+      assert.include(
+        script.text,
+        '"url":"/docs/pt.json"}],"authentication":{"preferredSecurityScheme":"x-api-key"},"proxyUrl":""'
+      )
       assert.match(String(script.headers["cache-control"]), /immutable/)
       for (const stale of ["/docs/reference.js", "/docs/reference.js?v=of-another-release"]) {
         assert.strictEqual((yield* call("GET", stale)).headers["cache-control"], "no-cache")

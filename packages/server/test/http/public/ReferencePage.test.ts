@@ -42,26 +42,31 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
     })
   )
 
-  it.effect("ADD-3: the guides are in the reference page, which searches them, and as Markdown, in both languages", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestService
-      const contract = yield* call("GET", "/docs/contract")
-      for (const [language, title] of [
-        ["en", "## First charge"],
-        ["pt", "## Primeira cobrança"]
-      ] as const) {
-        const { body } = yield* call<{ readonly info: { readonly description: string } }>("GET", `/docs/${language}.json`)
-        const { headers, text } = yield* call("GET", `/docs/guides/${language}`)
-        assert.match(String(headers["content-type"]), /^text\/markdown/)
-        assert.include(text, title)
-        assert.isTrue(body.info.description.startsWith(text))
-        assert.include(body.info.description, "## Simulated bank")
-        for (const [, rule, target] of text.matchAll(/\[([^\]]+)\]\(([^)]*)\)/g)) {
-          assert.strictEqual(target, "/docs/contract", rule)
-          assert.include(contract.text, `**${rule}**`)
+  it.effect(
+    "ADD-3: the guides are in the reference page, which searches them, and as Markdown, in both languages",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const contract = yield* call("GET", "/docs/contract")
+        for (const [language, title] of [
+          ["en", "## First charge"],
+          ["pt", "## Primeira cobrança"]
+        ] as const) {
+          const { body } = yield* call<{ readonly info: { readonly description: string } }>(
+            "GET",
+            `/docs/${language}.json`
+          )
+          const { headers, text } = yield* call("GET", `/docs/guides/${language}`)
+          assert.match(String(headers["content-type"]), /^text\/markdown/)
+          assert.include(text, title)
+          assert.isTrue(body.info.description.startsWith(text))
+          assert.include(body.info.description, "## Simulated bank")
+          for (const [, rule, target] of text.matchAll(/\[([^\]]+)\]\(([^)]*)\)/g)) {
+            assert.strictEqual(target, "/docs/contract", rule)
+            assert.include(contract.text, `**${rule}**`)
+          }
         }
-      }
-    })
+      })
   )
 
   it.effect("ADD-3: the Markdown has every route, field, error code and event, and /llms.txt leads to it", () =>
