@@ -245,7 +245,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     return {
       method: "POST",
       path: `/refunds/${id}/settle`,
-      body: { outcome: "completed", return_id: "D1", reason: "the bank's clerk says so" },
+      body: { outcome: "completed", return_id: newKey(), reason: "the bank's clerk says so" },
       done: counted("SELECT count(*) FROM refunds WHERE id = $1::uuid AND status = 'completed'", id)
     }
   }),
@@ -254,7 +254,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     return {
       method: "POST",
       path: `/exceptions/${id}/settle`,
-      body: { outcome: "completed", return_id: "D1", reason: "the bank's clerk says so" },
+      body: { outcome: "completed", return_id: newKey(), reason: "the bank's clerk says so" },
       done: counted("SELECT count(*) FROM acquirer_exceptions WHERE id = $1::uuid AND status = 'resolved'", id)
     }
   })
