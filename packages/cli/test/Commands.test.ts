@@ -166,7 +166,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         `  payout: ${payout.id}\n`,
         `  account: ${accountName} (${accountId})\n`,
         "  balance after: R$ 990,00\n",
-        "  requested by: admin\n",
+        "  requested by: admin <",
         "Approve it?\n"
       ]) {
         assert.include(asked.err, line)
