@@ -2324,17 +2324,19 @@ SELECT
     SELECT e.id
     FROM
       (
-        SELECT p.id, p.amount, p.status, p.created_at
+        SELECT p.id, p.amount, p.status
         FROM payouts p
-        WHERE p.pix_key = a.payout ->> 'recipient_key' AND p.account_id = a.account_id
+        WHERE
+          p.pix_key = a.payout ->> 'recipient_key'
+          AND p.account_id = a.account_id
+          AND p.id > (SELECT uuidv7(interval '-72 hours'))
         ORDER BY p.id DESC
         LIMIT 1000
       ) e
     WHERE
       e.amount = (a.payout ->> 'amount')::bigint
-      AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
       AND e.status NOT IN ('failed', 'canceled')
-      AND e.created_at > now() - interval '72 hours'
+      AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
     ORDER BY e.id DESC
     LIMIT 1
   ) AS equal_payout

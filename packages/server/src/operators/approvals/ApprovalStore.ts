@@ -292,12 +292,14 @@ const equalRequests = `ARRAY(SELECT e.id FROM approvals e WHERE e.intent = a.int
     AND (e.status = 'approved' OR (e.status = 'pending' AND e.expires_at > now()))
     ORDER BY e.id DESC LIMIT ${MAX_EQUAL_REQUESTS})`
 
-/** Of the newest payouts to the recipient. */
+/** Of the newest 1000 payouts to the recipient in that time. */
 const equalPayout = `(SELECT e.id FROM (
-    SELECT p.id, p.amount, p.status, p.created_at FROM payouts p
-    WHERE p.pix_key = a.payout ->> 'recipient_key' AND p.account_id = a.account_id ORDER BY p.id DESC LIMIT 1000
-  ) e WHERE e.amount = (a.payout ->> 'amount')::bigint AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
-    AND e.status NOT IN ('failed', 'canceled') AND e.created_at > now() - interval '${APPROVAL_HOURS} hours'
+    SELECT p.id, p.amount, p.status FROM payouts p
+    WHERE p.pix_key = a.payout ->> 'recipient_key' AND p.account_id = a.account_id
+      AND p.id > (SELECT uuidv7(interval '-${APPROVAL_HOURS} hours'))
+    ORDER BY p.id DESC LIMIT 1000
+  ) e WHERE e.amount = (a.payout ->> 'amount')::bigint AND e.status NOT IN ('failed', 'canceled')
+    AND e.id NOT IN (coalesce((a.payout ->> 'id')::uuid, a.id), coalesce(a.result_id, a.id))
   ORDER BY e.id DESC LIMIT 1)`
 
 /** The account whose money moves, also where the request concerns another one too. */
