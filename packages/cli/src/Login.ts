@@ -91,7 +91,7 @@ const login = Command.make("login", { url: urlFlag, tokenFile, browser }, ({ bro
       )
       notice(`Signed in to ${base} as ${operator.name} (${operator.role}). Profile ${name} is in ${configPath()}.`)
     })
-    // Whoever gave no address sees which one it is, before the token leaves.
+    // An address that was not given is shown before the token leaves.
     if (Option.isNone(url)) notice(`Signing in to ${base}.`)
     if (browser) yield* storeTokenFromBrowser(base, store)
     else yield* store(yield* readToken(Option.getOrUndefined(tokenFile)))

@@ -407,7 +407,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests
         key
       })),
       "a refund of released money": Effect.map(overdueRefundOf(), ({ id, key }) => ({ path: `/refunds/${id}`, key })),
-      "the return of an exception that is nobody's": Effect.map(overdueReturnOf, ({ id, key }) => ({
+      "the return of an exception that no account accepted": Effect.map(overdueReturnOf, ({ id, key }) => ({
         path: `/exceptions/${id}`,
         key
       })),

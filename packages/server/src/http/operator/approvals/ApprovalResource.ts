@@ -1,6 +1,6 @@
 /** The approval resource of `/operator/v1`. */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
-import type { ApprovalRow } from "../../../operators/approvals/ApprovalStore.ts"
+import type { ApprovalRow } from "../../../operators/approvals/ApprovalRow.ts"
 import { objectOf, summaryOf } from "./ApprovalSummary.ts"
 
 export const toApproval = (row: ApprovalRow): Approval => ({

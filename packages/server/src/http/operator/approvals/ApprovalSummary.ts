@@ -12,7 +12,7 @@ import { type ApprovalAction, approvalActions } from "@pix-payments/domain/Appro
 import type { Cents } from "@pix-payments/domain/Cents"
 import { legible } from "@pix-payments/domain/Text"
 import { isDeepStrictEqual } from "node:util"
-import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalRow.ts"
 import { accountOf } from "./ApprovalFacts.ts"
 
 export const summaryOf = (row: ApprovalRow): ApprovalSummary => {

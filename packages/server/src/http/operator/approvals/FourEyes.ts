@@ -15,11 +15,11 @@ import { CurrentOperator } from "@pix-payments/api/Security"
 import { isRepeated } from "@pix-payments/domain/Approval"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Fields } from "../../../operators/approvals/ApprovalRow.ts"
 import {
   type ApprovalRequest,
   ApprovalStore,
   changedFields,
-  type Fields,
   type Requester
 } from "../../../operators/approvals/ApprovalStore.ts"
 import { ApprovalRequired, Authority } from "../../../operators/approvals/Authority.ts"
