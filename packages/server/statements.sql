@@ -2097,127 +2097,7 @@ INSERT INTO operator_order_keys (digest, fingerprint, operator_id, created_at)
 VALUES ($1::text, $2::text, $3::uuid, now())
 ON CONFLICT (digest) DO NOTHING;
 
--- operators/approvals/ApprovalStore.ts decideStatement
-UPDATE approvals a
-SET status = 'approved', decided_by = $2::uuid, decided_at = now(), reason = $4::text
-WHERE
-  a.id = $1::uuid
-  AND a.status = 'pending'
-  AND a.expires_at > now()
-  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
-  AND (
-    $2::uuid IS NULL
-    OR EXISTS (
-      SELECT
-      FROM operators o
-      WHERE
-        o.id = $2::uuid
-        AND o.active
-        AND o.role IN ('operator', 'admin')
-        AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
-    )
-  )
-  AND EXISTS (
-    SELECT
-    FROM operators o
-    WHERE
-      o.id = a.requested_by
-      AND o.active
-      AND (
-        a.action = 'payout.release'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'payout.create'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'key.create'
-        AND o.role IN ('admin')
-        OR a.action = 'key.update'
-        AND o.role IN ('admin')
-        OR a.action = 'connection.create'
-        AND o.role IN ('admin')
-        OR a.action = 'connection.update'
-        AND o.role IN ('admin')
-        OR a.action = 'connection.register_webhook'
-        AND o.role IN ('admin')
-        OR a.action = 'account.update'
-        AND o.role IN ('admin')
-        OR a.action = 'operator.create'
-        AND o.role IN ('admin')
-        OR a.action = 'operator.update'
-        AND o.role IN ('admin')
-        OR a.action = 'operator_token.create'
-        AND o.role IN ('admin')
-        OR a.action = 'installation.update'
-        AND o.role IN ('admin')
-        OR a.action = 'installation.confirm_outward'
-        AND o.role IN ('admin')
-        OR a.action = 'exception.accept'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'payout.settle'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'refund.settle'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'exception.settle'
-        AND o.role IN ('operator', 'admin')
-        OR a.action = 'payer.anonymise'
-        AND o.role IN ('admin')
-        OR a.action = 'adjustment.create'
-        AND o.role IN ('operator', 'admin')
-      )
-      AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
-  )
-RETURNING a.id;
-
--- operators/approvals/ApprovalStore.ts decideStatement
-UPDATE approvals a
-SET status = 'rejected', decided_by = $2::uuid, decided_at = now(), reason = $4::text
-WHERE
-  a.id = $1::uuid
-  AND a.status = 'pending'
-  AND a.expires_at > now()
-  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
-  AND (
-    $2::uuid IS NULL
-    OR EXISTS (
-      SELECT
-      FROM operators o
-      WHERE
-        o.id = $2::uuid
-        AND o.active
-        AND o.role IN ('operator', 'admin')
-        AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
-    )
-  )
-RETURNING a.id;
-
--- operators/approvals/ApprovalStore.ts expireEqual
-UPDATE approvals
-SET status = 'expired'
-WHERE fingerprint = $1::text AND status = 'pending' AND expires_at <= now();
-
--- operators/approvals/ApprovalStore.ts expireOne
-UPDATE approvals
-SET status = 'expired', reason = $2::text
-WHERE id = $1::uuid AND status = 'pending';
-
--- operators/approvals/ApprovalStore.ts findApprovedEqual
-SELECT id
-FROM approvals
-WHERE
-  fingerprint = $1::text
-  AND status = 'approved'
-  AND used_at IS NULL
-  AND expires_at > now()
-  AND requested_by = $2::uuid
-  AND made_by IS NOT DISTINCT FROM $3::uuid
-ORDER BY id
-LIMIT 1;
-
--- operators/approvals/ApprovalStore.ts findEqual
-SELECT id
-FROM approvals
-WHERE fingerprint = $1::text AND status = 'pending';
-
--- operators/approvals/ApprovalStore.ts findOne
+-- operators/approvals/ApprovalRow.ts findOne
 SELECT
   a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed, a.requested_by,
   (
@@ -2342,6 +2222,126 @@ SELECT
   ) AS equal_payout
 FROM approvals a
 WHERE a.id = $1::uuid;
+
+-- operators/approvals/ApprovalStore.ts decideStatement
+UPDATE approvals a
+SET status = 'approved', decided_by = $2::uuid, decided_at = now(), reason = $4::text
+WHERE
+  a.id = $1::uuid
+  AND a.status = 'pending'
+  AND a.expires_at > now()
+  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
+  AND (
+    $2::uuid IS NULL
+    OR EXISTS (
+      SELECT
+      FROM operators o
+      WHERE
+        o.id = $2::uuid
+        AND o.active
+        AND o.role IN ('operator', 'admin')
+        AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
+    )
+  )
+  AND EXISTS (
+    SELECT
+    FROM operators o
+    WHERE
+      o.id = a.requested_by
+      AND o.active
+      AND (
+        a.action = 'payout.release'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'payout.create'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'key.create'
+        AND o.role IN ('admin')
+        OR a.action = 'key.update'
+        AND o.role IN ('admin')
+        OR a.action = 'connection.create'
+        AND o.role IN ('admin')
+        OR a.action = 'connection.update'
+        AND o.role IN ('admin')
+        OR a.action = 'connection.register_webhook'
+        AND o.role IN ('admin')
+        OR a.action = 'account.update'
+        AND o.role IN ('admin')
+        OR a.action = 'operator.create'
+        AND o.role IN ('admin')
+        OR a.action = 'operator.update'
+        AND o.role IN ('admin')
+        OR a.action = 'operator_token.create'
+        AND o.role IN ('admin')
+        OR a.action = 'installation.update'
+        AND o.role IN ('admin')
+        OR a.action = 'installation.confirm_outward'
+        AND o.role IN ('admin')
+        OR a.action = 'exception.accept'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'payout.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'refund.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'exception.settle'
+        AND o.role IN ('operator', 'admin')
+        OR a.action = 'payer.anonymise'
+        AND o.role IN ('admin')
+        OR a.action = 'adjustment.create'
+        AND o.role IN ('operator', 'admin')
+      )
+      AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
+  )
+RETURNING a.id;
+
+-- operators/approvals/ApprovalStore.ts decideStatement
+UPDATE approvals a
+SET status = 'rejected', decided_by = $2::uuid, decided_at = now(), reason = $4::text
+WHERE
+  a.id = $1::uuid
+  AND a.status = 'pending'
+  AND a.expires_at > now()
+  AND NOT ARRAY[a.requested_by, a.made_by, a.concerns] && ARRAY[$2::uuid, $3::uuid]
+  AND (
+    $2::uuid IS NULL
+    OR EXISTS (
+      SELECT
+      FROM operators o
+      WHERE
+        o.id = $2::uuid
+        AND o.active
+        AND o.role IN ('operator', 'admin')
+        AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
+    )
+  )
+RETURNING a.id;
+
+-- operators/approvals/ApprovalStore.ts expireEqual
+UPDATE approvals
+SET status = 'expired'
+WHERE fingerprint = $1::text AND status = 'pending' AND expires_at <= now();
+
+-- operators/approvals/ApprovalStore.ts expireOne
+UPDATE approvals
+SET status = 'expired', reason = $2::text
+WHERE id = $1::uuid AND status = 'pending';
+
+-- operators/approvals/ApprovalStore.ts findApprovedEqual
+SELECT id
+FROM approvals
+WHERE
+  fingerprint = $1::text
+  AND status = 'approved'
+  AND used_at IS NULL
+  AND expires_at > now()
+  AND requested_by = $2::uuid
+  AND made_by IS NOT DISTINCT FROM $3::uuid
+ORDER BY id
+LIMIT 1;
+
+-- operators/approvals/ApprovalStore.ts findEqual
+SELECT id
+FROM approvals
+WHERE fingerprint = $1::text AND status = 'pending';
 
 -- operators/approvals/ApprovalStore.ts insertOne
 INSERT INTO
