@@ -200,7 +200,8 @@ export const makeOperators = (options: {
               process,
               `payout ${id} is approved`,
               Payouts.use(({ release }) => release(id)),
-              ["InvalidStateError"]
+              // The account changed at that moment. Over HTTP it is decided again.
+              ["InvalidStateError", "ApprovalRequired"]
             )
           : operate(
               process,
