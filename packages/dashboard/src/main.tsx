@@ -16,7 +16,7 @@ const App = () => {
     case undefined:
       return null
     case null:
-      return <SignIn />
+      return session.hasLink.value ? <LinkQuestion /> : <SignIn />
     default:
       if (session.hasLink.value) return <LinkQuestion />
       return (

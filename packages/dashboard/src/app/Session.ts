@@ -137,7 +137,10 @@ export const session = {
   answerLink: async (isUsed: boolean): Promise<void> => {
     const link = offered.value
     offered.value = undefined
-    if (!isUsed || link === undefined) return
+    if (!isUsed || link === undefined) {
+      if ((current.value ?? null) === null) await load()
+      return
+    }
     // A refused link leaves nobody signed in: whoever used it wanted to be somebody else.
     session.signOut()
     await useLink(link)

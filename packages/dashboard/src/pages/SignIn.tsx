@@ -72,15 +72,15 @@ export const SignIn = () => {
 
 /** A link came while somebody is signed in: as whom the page goes on is their choice, not that of who sent the link. */
 export const LinkQuestion = () => {
-  const name = session.state.value?.operator.name ?? ""
-  const { ask, keep, title, use } = linkWords()
+  const name = session.state.value?.operator.name
+  const { ask, keep, stay, title, unsure, use } = linkWords()
   return (
     <main class="sign-in">
       <section class="card" role="alertdialog" aria-labelledby="link-title" aria-describedby="link-question">
         <h1 id="link-title">{title}</h1>
-        <p id="link-question">{ask(legible(name))}</p>
+        <p id="link-question">{name === undefined ? unsure : ask(legible(name))}</p>
         <button type="button" class="first" autofocus onClick={() => void session.answerLink(false)}>
-          {keep(legible(name))}
+          {name === undefined ? stay : keep(legible(name))}
         </button>
         <button type="button" onClick={() => void session.answerLink(true)}>
           {use}
@@ -96,6 +96,9 @@ const linkWords = inBoth({
     ask: (name: string) =>
       `You are signed in as ${name}. The link that you opened signs in as whoever made it, and ends this session.`,
     keep: (name: string) => `Stay ${name}`,
+    unsure:
+      "You may be signed in already: the service does not answer. The link that you opened signs in as its maker, and ends a session.",
+    stay: "Do not use the link",
     use: "Sign in by the link"
   },
   pt: {
@@ -103,6 +106,9 @@ const linkWords = inBoth({
     ask: (name: string) =>
       `Você entrou como ${name}. O link que você abriu entra como quem o criou e encerra esta sessão.`,
     keep: (name: string) => `Continuar como ${name}`,
+    unsure:
+      "Talvez você já tenha entrado: o serviço não responde. O link que você abriu entra como quem o criou e encerra uma sessão.",
+    stay: "Não usar o link",
     use: "Entrar pelo link"
   }
 })

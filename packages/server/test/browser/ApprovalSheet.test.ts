@@ -119,6 +119,7 @@ const english = {
   back: "Back",
   create: "Create a payout",
   change: "Change an account",
+  checking: "checking account 12345-6",
   unverified: "name not verified",
   twice: "requested twice",
   limit: "approval limit: no limit → R$ 500,00",
@@ -130,6 +131,7 @@ const portuguese: typeof english = {
   back: "Voltar",
   create: "Criar um pagamento",
   change: "Alterar uma conta",
+  checking: "conta corrente 12345-6",
   unverified: "nome não verificado",
   twice: "pedido duas vezes",
   limit: "limite de aprovação: sem limite → R$ 500,00",
@@ -171,7 +173,8 @@ const look = async (visit: Visit, name: string, text: typeof english) => {
   await close()
 
   await open("00000000")
-  for (const shown of ["R$ 250,00", "00000000", "0001", "12345-6", "11222333000181", "Moinho Ltda"]) await shows(shown)
+  for (const shown of ["R$ 250,00", "00000000", "0001", text.checking, "11222333000181", "Moinho Ltda"])
+    await shows(shown)
   await picture("sheet-ted")
   await close()
 

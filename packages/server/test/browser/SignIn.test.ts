@@ -78,6 +78,27 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
       })
   )
 
+  it.effect.skipIf(!hasBrowser)("OPR-242: where the service does not say who is signed in, a link asks too", () =>
+    Effect.gen(function* () {
+      const { operatorUrl } = yield* TestService
+      const mine = yield* makeOperator("operator")
+      const other = yield* makeOperator("viewer")
+      const { body } = yield* other.call<{ url: string }>("POST", "/operator/v1/session/link")
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await visit.signIn(mine.token)
+        await page.goto("about:blank")
+        await page.route("**/operator/v1/session", (route) => route.fulfill({ status: 503, body: "" }))
+        await page.goto(body.url)
+        await page.getByText("You may be signed in already").waitFor()
+        await page.unroute("**/operator/v1/session")
+        await page.getByRole("button", { name: "Do not use the link" }).click()
+        await page.getByRole("button", { name: "Sign out" }).waitFor()
+        assert.include(await page.content(), 'title="operator"')
+      })
+    })
+  )
+
   it.effect.skipIf(!hasBrowser)("a sign-in without an answer ends and says so, and can be repeated", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
