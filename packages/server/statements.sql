@@ -2106,7 +2106,6 @@ SELECT
     WHERE o.id = a.requested_by
   ) AS requester, a.made_by,
   (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.made_by) AS maker,
-  a.decided_by,
   (SELECT json_build_object('id', o.id, 'name', o.name, 'email', o.email) FROM operators o WHERE o.id = a.decided_by) AS decider,
   CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired' ELSE a.status
   END AS status, a.decided_at, a.reason, a.expires_at, a.used_at, a.result_id, a.created_at,

@@ -56,7 +56,10 @@ export const destinationOf = (
   { account, account_type: type, bank, branch, document, pix_key: key }: Omit<OperatorRecipient, "name">,
   name: string | null
 ): string => {
-  const to = [key ?? `bank ${bank}, branch ${branch}, ${type ?? ""} account ${account}`, document ?? []]
+  const to = [
+    key ?? `bank ${bank}, branch ${branch}, ${type === null ? "" : `${type} `}account ${account}`,
+    document ?? []
+  ]
     .flat()
     .join(", ")
   // Within quotation marks, a name ends where it seems to.

@@ -92,7 +92,7 @@ const questions: Readonly<Record<string, Question>> = {
         bank: part("bank"),
         branch: part("branch"),
         account: part("account"),
-        account_type: null
+        account_type: part("account_type")
       }
       const to = destinationOf(recipient, part("recipient_name"))
       return `Send ${amountOf(cents)} from account ${yield* accountNamed(service, id)} to ${to}?`

@@ -40,7 +40,6 @@ export interface ApprovalRow {
   readonly made_by: string | null
   readonly maker: Who | null
   readonly status: ApprovalStatus
-  readonly decided_by: string | null
   readonly decider: Who | null
   readonly decided_at: Date | null
   readonly reason: string | null
@@ -110,7 +109,7 @@ const who = (column: string) =>
 
 const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
   a.requested_by, ${who("a.requested_by")} AS requester, a.made_by, ${who("a.made_by")} AS maker,
-  a.decided_by, ${who("a.decided_by")} AS decider, ${status} AS status, a.decided_at, a.reason,
+  ${who("a.decided_by")} AS decider, ${status} AS status, a.decided_at, a.reason,
   a.expires_at, a.used_at, a.result_id, a.created_at,
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
   ${names} AS names, ${equalRequests} AS equal_requests, ${equalPayout} AS equal_payout`
