@@ -300,10 +300,9 @@ const completeLate = Effect.fnUntraced(function* (history: History) {
   const one = failed.splice(random.below(Math.max(1, failed.length)), 1)[0]
   if (one === undefined) return
   steps.push(`a refund that failed completed: ${one.amount}`)
-  const before = model.returned
-  giveBack(model, one.amount, { as: "refunded", isMed: false }, now(history))
+  const { unmatched } = giveBack(model, one.amount, { as: "refunded", isMed: false }, now(history))
   // What the charge does not have any more is an exception.
-  const expected = model.returned - before === one.amount ? "applied" : "exception"
+  const expected = unmatched === 0 ? "applied" : "exception"
   yield* notify(history, { _tag: "return.completed", orderId: one.id }, expected)
   // A report of its failure is no copy any more: the provider would say otherwise again.
   const failure = history.applied.findIndex((each) => each._tag === "return.failed" && each.orderId === one.id)
