@@ -23,6 +23,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { ConnectionError, DeadlockError, SqlError, StatementTimeoutError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
+import { withAwaitedTransactions } from "../../../src/database/RunToCompletion.ts"
 import type { Database } from "./Database.ts"
 import type { Machine, Running, Step } from "./Machine.ts"
 
@@ -226,6 +227,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
                 return Effect.sync(() => machine.withdraw(step))
               })
           })
+          withAwaitedTransactions(pg)
           return Context.make(SqlClient.SqlClient, client).pipe(Context.add(PgClient.PgClient, pg))
         })
       ).pipe(Layer.provide(Reactivity.layer))
