@@ -20,7 +20,7 @@ import type { Reporter } from "vitest/reporters"
 
 const durability = [
   "packages/server/test/durability/**/*.test.ts",
-  "packages/server/test/**/*Histories.test.ts",
+  "packages/server/test/**/{*Histories,AnyOrder}.test.ts",
   "packages/server/test/database/statements/Plans.test.ts",
   "packages/embedded-postgres/test/EmbeddedPostgres.test.ts",
   "histories/test/Storm.test.ts"
