@@ -76,65 +76,11 @@ export class ExceptionReturns extends Context.Service<
       const sql = yield* SqlClient
       const acquirer = yield* Acquirer
       const orders = yield* OrderStore
-      const store = yield* ExceptionStore
-      const exceptions = yield* Exceptions
-      const money = yield* AcceptedMoney
-      const disputes = yield* DisputeStore
       const ids = yield* Ids
       const late = yield* LateOutcomes
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
-
-      /** The money that was accepted goes on to the payer, or back: first to the MED that contests it. */
-      const endRefund = Effect.fnUntraced(function* (
-        exception: StoredException,
-        amount: number,
-        outcome: ReturnOutcome
-      ) {
-        const accepted = yield* money.of(exception)
-        if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
-        if (outcome._tag === "Completed") {
-          const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
-          return yield* money.giveBack(accepted.exception, "exception.refunded", [completed], outcome.returnId)
-        }
-        const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
-        const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
-        yield* money.move(
-          accepted.exception,
-          "exception.refund_failed",
-          [
-            { debit: "returns_in_transit", credit: "blocked", amount: blocked },
-            { debit: "returns_in_transit", credit: "available", amount: amount - blocked }
-          ],
-          { failureReason: outcome.reason }
-        )
-      })
-
-      /** `refused`: the order whose refused request the outcome is. */
-      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
-        const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
-        if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
-        yield* lockLedgerOf(sql, [known.connectionId, ...(known.accountId === null ? [] : [known.accountId])])
-        const exception = yield* store.lock(known.exceptionId)
-        const order = yield* orders.lockOpen(orderId)
-        if (order === undefined || exception === undefined) return false
-        if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
-        if (!(yield* orders.finish(order, stateOf(outcome)))) return false
-        if (order.accountId !== null) {
-          yield* endRefund(exception, order.amount, outcome)
-          return true
-        }
-        if (outcome._tag === "Failed") {
-          const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
-          yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
-          return true
-        }
-        const by = exception.resolvedBy ?? "operator"
-        const missing = yield* exceptions.takeReturn(exception, order.amount, by, outcome.returnId)
-        // The payer got more than there was: somebody else returned it meanwhile.
-        if (missing > 0) yield* exceptions.raiseUnmatched(ids.next().id, missing, reportOf(known), undefined)
-        return true
-      })
+      const end = yield* endings
 
       /** Commits the provider's answer. Of an order that has ended, it may contradict the books. */
       const commit = Effect.fnUntraced(function* (
@@ -200,6 +146,64 @@ export class ExceptionReturns extends Context.Service<
     })
   )
 }
+
+/** Ends an order, with the money that it moved. */
+const endings = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const orders = yield* OrderStore
+  const store = yield* ExceptionStore
+  const exceptions = yield* Exceptions
+  const money = yield* AcceptedMoney
+  const disputes = yield* DisputeStore
+  const ids = yield* Ids
+
+  /** The money that was accepted goes on to the payer, or back: first to the MED that contests it. */
+  const endRefund = Effect.fnUntraced(function* (exception: StoredException, amount: number, outcome: ReturnOutcome) {
+    const accepted = yield* money.of(exception)
+    if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
+    if (outcome._tag === "Completed") {
+      const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
+      return yield* money.giveBack(accepted.exception, "exception.refunded", [completed], outcome.returnId)
+    }
+    const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
+    const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
+    yield* money.move(
+      accepted.exception,
+      "exception.refund_failed",
+      [
+        { debit: "returns_in_transit", credit: "blocked", amount: blocked },
+        { debit: "returns_in_transit", credit: "available", amount: amount - blocked }
+      ],
+      { failureReason: outcome.reason }
+    )
+  })
+
+  /** `refused`: the order whose refused request the outcome is. */
+  return Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
+    const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
+    if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
+    yield* lockLedgerOf(sql, [known.connectionId, ...(known.accountId === null ? [] : [known.accountId])])
+    const exception = yield* store.lock(known.exceptionId)
+    const order = yield* orders.lockOpen(orderId)
+    if (order === undefined || exception === undefined) return false
+    if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
+    if (!(yield* orders.finish(order, stateOf(outcome)))) return false
+    if (order.accountId !== null) {
+      yield* endRefund(exception, order.amount, outcome)
+      return true
+    }
+    if (outcome._tag === "Failed") {
+      const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
+      yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
+      return true
+    }
+    const by = exception.resolvedBy ?? "operator"
+    const missing = yield* exceptions.takeReturn(exception, order.amount, by, outcome.returnId)
+    // The payer got more than there was: somebody else returned it meanwhile.
+    if (missing > 0) yield* exceptions.raiseUnmatched(ids.next().id, missing, reportOf(known), undefined)
+    return true
+  })
+})
 
 const isExceptionReturn = <A extends StoredOrder>(order: A): order is A & ExceptionReturn =>
   order.kind === "return" && order.exceptionId !== null && order.connectionId !== null && order.endToEndId !== null
