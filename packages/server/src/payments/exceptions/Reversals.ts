@@ -56,7 +56,6 @@ export class Reversals extends Context.Service<
     Reversals,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const money = yield* ChargeMoney
       const disputes = yield* Disputes
       const early = yield* EarlyReversals
       const exceptions = yield* Exceptions
@@ -64,17 +63,9 @@ export class Reversals extends Context.Service<
       const store = yield* ExceptionStore
       const orders = yield* OrderStore
       const late = yield* LateOutcomes
-      const accepted = yield* AcceptedMoney
       const beside = yield* ExceptionReversals
-      const losses = yield* UnreturnedLosses
-
-      /** A charge of the connection. */
-      const findCharge = Effect.fnUntraced(function* (connectionId: string, id: string | undefined) {
-        if (id === undefined) return undefined
-        const [row] = yield* sql<{ id: string; account_id: string; connection_id: string | null }>`
-          SELECT id, account_id, connection_id FROM charges WHERE id = ${id}::uuid`
-        return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
-      })
+      const lock = yield* locks
+      const reverseCharge = yield* chargeReversals
 
       /** The order of a return that is reported by it and has ended. */
       const endedOrderOf = Effect.fnUntraced(function* (reversal: Reversal) {
@@ -83,46 +74,6 @@ export class Reversals extends Context.Service<
         const order = yield* orders.find(externalId)
         const isReturn = order?.kind === "refund" || order?.kind === "return"
         return isReturn && order.state !== "ordered" ? order.id : undefined
-      })
-
-      /** What is known of a return or MED, with all of it locked: ledger accounts first, as everywhere. */
-      const lock = Effect.fnUntraced(function* (reversal: Reversal) {
-        const connectionId = connectionOf(reversal)
-        const { endToEndId, txid } = reversal
-        const pix = { connectionId, endToEndId }
-        const settlement = yield* findSettlement(sql, pix)
-        const found =
-          (yield* findCharge(connectionId, settlement?.id)) ?? (yield* findCharge(connectionId, idFromTxid(txid)))
-        const owners = [
-          connectionId,
-          ...(yield* accepted.accountsOf(connectionId, endToEndId)),
-          ...(found === undefined ? [] : [found.account_id])
-        ]
-        yield* lockLedgerOf(sql, owners)
-        const locked = found === undefined ? undefined : yield* money.lock(found.id)
-        const paid = yield* store.lockPayments(connectionId, endToEndId)
-        // Meanwhile its payment has arrived, or was accepted.
-        const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
-        if ((yield* findSettlement(sql, pix))?.id !== settlement?.id || paid.some(isUnlocked))
-          return yield* new PaymentArrived()
-        return { pix, locked, paid, arrived: settlement?.amount }
-      })
-
-      const reverseCharge = Effect.fnUntraced(function* (
-        locked: LockedCharge,
-        { id, reversal }: ReceivedReversal,
-        paid: ReadonlyArray<StoredException>
-      ) {
-        const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
-        if (reversal._tag === "charge.returned") yield* losses.close(connectionOf(reversal), locked.charge.id)
-        if (reversal._tag === "med.opened") {
-          if (unmatched === 0) return (isApplied ? "applied" : "ignored") as Outcome
-          yield* beside.raise(id, reversal, unmatched, locked.charge)
-          return "exception" as const
-        }
-        return unmatched === 0
-          ? ((isApplied ? "applied" : "ignored") as Outcome)
-          : yield* beside.take(reversal, unmatched, paid, locked.charge)
       })
 
       const apply = Effect.fnUntraced(function* (received: ReceivedReversal) {
@@ -192,3 +143,64 @@ export class Reversals extends Context.Service<
     })
   )
 }
+
+const locks = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const money = yield* ChargeMoney
+  const store = yield* ExceptionStore
+  const accepted = yield* AcceptedMoney
+
+  /** What is known of a return or MED, with all of it locked: ledger accounts first, as everywhere. */
+  return Effect.fnUntraced(function* (reversal: Reversal) {
+    const connectionId = connectionOf(reversal)
+    const { endToEndId, txid } = reversal
+    const pix = { connectionId, endToEndId }
+    const settlement = yield* findSettlement(sql, pix)
+    const found =
+      (yield* findCharge(sql, connectionId, settlement?.id)) ?? (yield* findCharge(sql, connectionId, idFromTxid(txid)))
+    const owners = [
+      connectionId,
+      ...(yield* accepted.accountsOf(connectionId, endToEndId)),
+      ...(found === undefined ? [] : [found.account_id])
+    ]
+    yield* lockLedgerOf(sql, owners)
+    const locked = found === undefined ? undefined : yield* money.lock(found.id)
+    const paid = yield* store.lockPayments(connectionId, endToEndId)
+    // Meanwhile its payment has arrived, or was accepted.
+    const isUnlocked = (each: StoredException) => isAccepted(each) && !owners.includes(each.accountId)
+    if ((yield* findSettlement(sql, pix))?.id !== settlement?.id || paid.some(isUnlocked))
+      return yield* new PaymentArrived()
+    return { pix, locked, paid, arrived: settlement?.amount }
+  })
+})
+
+/** A charge of the connection. */
+const findCharge = Effect.fnUntraced(function* (sql: SqlClient, connectionId: string, id: string | undefined) {
+  if (id === undefined) return undefined
+  const [row] = yield* sql<{ id: string; account_id: string; connection_id: string | null }>`
+    SELECT id, account_id, connection_id FROM charges WHERE id = ${id}::uuid`
+  return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
+})
+
+const chargeReversals = Effect.gen(function* () {
+  const disputes = yield* Disputes
+  const beside = yield* ExceptionReversals
+  const losses = yield* UnreturnedLosses
+
+  return Effect.fnUntraced(function* (
+    locked: LockedCharge,
+    { id, reversal }: ReceivedReversal,
+    paid: ReadonlyArray<StoredException>
+  ) {
+    const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
+    if (reversal._tag === "charge.returned") yield* losses.close(connectionOf(reversal), locked.charge.id)
+    if (reversal._tag === "med.opened") {
+      if (unmatched === 0) return (isApplied ? "applied" : "ignored") as Outcome
+      yield* beside.raise(id, reversal, unmatched, locked.charge)
+      return "exception" as const
+    }
+    return unmatched === 0
+      ? ((isApplied ? "applied" : "ignored") as Outcome)
+      : yield* beside.take(reversal, unmatched, paid, locked.charge)
+  })
+})
