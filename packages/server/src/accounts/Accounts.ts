@@ -132,7 +132,6 @@ export class Accounts extends Context.Service<
       const sql = yield* SqlClient
       const { acquirer } = yield* Settings
       const ids = yield* Ids
-      const withClient = Effect.provideService(SqlClient, sql)
 
       const get = Effect.fn("Accounts.get")(function* (id: string) {
         const [row] = yield* sql.unsafe<AccountRow>(...findOne[acquirer]({ id }))
@@ -177,97 +176,109 @@ export class Accounts extends Context.Service<
               page
             )
           },
-          withClient,
+          Effect.provideService(SqlClient, sql),
           orUnavailable
         ),
 
-        update: Effect.fn("Accounts.update")(
-          function* (id, changes) {
-            const authority = yield* Authority
-            if (changes.limits !== undefined) yield* changeLimits(sql, "accounts", id, changes.limits)
-            const connectionId = sql`CASE WHEN ${changes.connection_id !== undefined}::boolean
-                THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END`
-            const approvalLimit = sql`CASE WHEN ${changes.approval_limit !== undefined}::boolean
-                THEN ${changes.approval_limit ?? null}::bigint ELSE approval_limit END`
-            const changed = yield* sql`
-            UPDATE accounts SET
-              name = coalesce(${changes.name ?? null}::text, name),
-              legal_name = coalesce(${changes.legal_name ?? null}::text, legal_name),
-              phone = coalesce(${changes.phone ?? null}::text, phone),
-              status = coalesce(${changes.status ?? null}::text, status),
-              onboarding_status = coalesce(${changes.onboarding_status ?? null}::text, onboarding_status),
-              auto_payout_enabled = coalesce(${changes.auto_payout_enabled ?? null}::boolean, auto_payout_enabled),
-              payout_fee_fixed = coalesce(${changes.payout_fee?.fixed ?? null}::bigint, payout_fee_fixed),
-              payout_fee_basis_points =
-                coalesce(${changes.payout_fee?.basis_points ?? null}::integer, payout_fee_basis_points),
-              default_expires_in = coalesce(${changes.default_expires_in ?? null}::integer, default_expires_in),
-              release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay),
-              payout_duplicate_window =
-                coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window),
-              payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
-              charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
-              connection_id = ${connectionId},
-              approval_limit = ${approvalLimit},
-              statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
-                THEN ${jsonOf(changes.statement_account)}::json ELSE statement_account END
-            WHERE id = ${id}::uuid AND (
-              (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit}
-                AND (approval_limit IS NULL OR auto_payout_enabled
-                  OR ${changes.auto_payout_enabled ?? false}::boolean = false)
-                AND payout_duplicate_window
-                  <= coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window))
-              OR ${isAuthorized(sql, authority, "account.update", "accounts.id")}
-            )
-            RETURNING id`
-            const row = yield* get(id)
-            return changed.length > 0 ? row : yield* new ApprovalRequired()
-          },
-          sql.withTransaction,
-          runToCompletion(sql)
-        ),
-
-        createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
-          const { epochMs, id } = ids.next()
-          const [row] = yield* sql<ApplicationRow>`
-            INSERT INTO applications (id, account_id, name, active, created_at)
-            SELECT ${id}::uuid, a.id, ${name}::text, true, to_timestamp(${epochMs}::double precision / 1000)
-            FROM accounts a WHERE a.id = ${accountId}::uuid RETURNING *`
-          return row ?? (yield* new NotFoundError())
-        }, runToCompletion(sql)),
-
-        listApplications: Effect.fn("Accounts.listApplications")(
-          function* (accountId, page) {
-            yield* get(accountId)
-            return yield* readPage<ApplicationRow>(
-              {
-                table: "applications",
-                columns: "id, account_id, name, active, created_at",
-                scope: [equals("account_id", "uuid", accountId)],
-                paths: [{ columns: [is("account_id", "uuid", accountId)] }]
-              },
-              page
-            )
-          },
-          withClient,
-          orUnavailable
-        ),
-
-        getApplication: Effect.fn("Accounts.getApplication")(function* (id) {
-          const [row] = yield* sql<ApplicationRow>`SELECT * FROM applications WHERE id = ${id}::uuid`
-          return row ?? (yield* new NotFoundError())
-        }, orUnavailable),
-
-        updateApplication: Effect.fn("Accounts.updateApplication")(function* (id, changes) {
-          const [row] = yield* sql<ApplicationRow>`
-            UPDATE applications SET name = coalesce(${changes.name ?? null}::text, name),
-              active = coalesce(${changes.active ?? null}::boolean, active)
-            WHERE id = ${id}::uuid RETURNING *`
-          return row ?? (yield* new NotFoundError())
-        }, runToCompletion(sql))
+        update: update(sql, get),
+        ...applications(sql, ids, get)
       })
     })
   )
 }
+
+type Get = Accounts["Service"]["get"]
+
+const update = (sql: SqlClient, get: Get): Accounts["Service"]["update"] =>
+  Effect.fn("Accounts.update")(
+    function* (id, changes) {
+      const authority = yield* Authority
+      if (changes.limits !== undefined) yield* changeLimits(sql, "accounts", id, changes.limits)
+      const connectionId = sql`CASE WHEN ${changes.connection_id !== undefined}::boolean
+          THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END`
+      const approvalLimit = sql`CASE WHEN ${changes.approval_limit !== undefined}::boolean
+          THEN ${changes.approval_limit ?? null}::bigint ELSE approval_limit END`
+      const changed = yield* sql`
+      UPDATE accounts SET
+        name = coalesce(${changes.name ?? null}::text, name),
+        legal_name = coalesce(${changes.legal_name ?? null}::text, legal_name),
+        phone = coalesce(${changes.phone ?? null}::text, phone),
+        status = coalesce(${changes.status ?? null}::text, status),
+        onboarding_status = coalesce(${changes.onboarding_status ?? null}::text, onboarding_status),
+        auto_payout_enabled = coalesce(${changes.auto_payout_enabled ?? null}::boolean, auto_payout_enabled),
+        payout_fee_fixed = coalesce(${changes.payout_fee?.fixed ?? null}::bigint, payout_fee_fixed),
+        payout_fee_basis_points =
+          coalesce(${changes.payout_fee?.basis_points ?? null}::integer, payout_fee_basis_points),
+        default_expires_in = coalesce(${changes.default_expires_in ?? null}::integer, default_expires_in),
+        release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay),
+        payout_duplicate_window =
+          coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window),
+        payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
+        charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
+        connection_id = ${connectionId},
+        approval_limit = ${approvalLimit},
+        statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
+          THEN ${jsonOf(changes.statement_account)}::json ELSE statement_account END
+      WHERE id = ${id}::uuid AND (
+        (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit}
+          AND (approval_limit IS NULL OR auto_payout_enabled
+            OR ${changes.auto_payout_enabled ?? false}::boolean = false)
+          AND payout_duplicate_window
+            <= coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window))
+        OR ${isAuthorized(sql, authority, "account.update", "accounts.id")}
+      )
+      RETURNING id`
+      const row = yield* get(id)
+      return changed.length > 0 ? row : yield* new ApprovalRequired()
+    },
+    sql.withTransaction,
+    runToCompletion(sql)
+  )
+
+const applications = (
+  sql: SqlClient,
+  ids: Ids["Service"],
+  get: Get
+): Pick<Accounts["Service"], "createApplication" | "listApplications" | "getApplication" | "updateApplication"> => ({
+  createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
+    const { epochMs, id } = ids.next()
+    const [row] = yield* sql<ApplicationRow>`
+      INSERT INTO applications (id, account_id, name, active, created_at)
+      SELECT ${id}::uuid, a.id, ${name}::text, true, to_timestamp(${epochMs}::double precision / 1000)
+      FROM accounts a WHERE a.id = ${accountId}::uuid RETURNING *`
+    return row ?? (yield* new NotFoundError())
+  }, runToCompletion(sql)),
+
+  listApplications: Effect.fn("Accounts.listApplications")(
+    function* (accountId, page) {
+      yield* get(accountId)
+      return yield* readPage<ApplicationRow>(
+        {
+          table: "applications",
+          columns: "id, account_id, name, active, created_at",
+          scope: [equals("account_id", "uuid", accountId)],
+          paths: [{ columns: [is("account_id", "uuid", accountId)] }]
+        },
+        page
+      )
+    },
+    Effect.provideService(SqlClient, sql),
+    orUnavailable
+  ),
+
+  getApplication: Effect.fn("Accounts.getApplication")(function* (id) {
+    const [row] = yield* sql<ApplicationRow>`SELECT * FROM applications WHERE id = ${id}::uuid`
+    return row ?? (yield* new NotFoundError())
+  }, orUnavailable),
+
+  updateApplication: Effect.fn("Accounts.updateApplication")(function* (id, changes) {
+    const [row] = yield* sql<ApplicationRow>`
+      UPDATE applications SET name = coalesce(${changes.name ?? null}::text, name),
+        active = coalesce(${changes.active ?? null}::boolean, active)
+      WHERE id = ${id}::uuid RETURNING *`
+    return row ?? (yield* new NotFoundError())
+  }, runToCompletion(sql))
+})
 
 const jsonOf = (value: StatementAccount | null | undefined): string | null => (value ? JSON.stringify(value) : null)
 
