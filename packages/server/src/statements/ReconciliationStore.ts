@@ -121,54 +121,7 @@ export class ReconciliationStore extends Context.Service<
       const write = runToCompletion(sql)
 
       return ReconciliationStore.of({
-        request: (bankAccount, day) =>
-          write(
-            Effect.map(
-              sql<ReconciliationRow>`
-                INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
-                VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
-                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
-                RETURNING ${sql.literal(columns)}`,
-              ([row]) => row!
-            )
-          ),
-
-        requestOf: (statementId) =>
-          write(
-            Effect.gen(function* () {
-              // A line may pair with a movement of the day before or after. The newest day has the highest id.
-              const days = yield* sql<{ connection_id: string; day: string }>`
-                SELECT l.connection_id, l.day::text AS day
-                FROM (
-                  SELECT DISTINCT connection_id, day + around AS day
-                  FROM bank_statement_lines, generate_series(-1, 1) AS around
-                  WHERE statement_id = ${statementId}::uuid
-                  UNION
-                  SELECT connection_id, to_day FROM bank_statements WHERE id = ${statementId}::uuid
-                ) l
-                WHERE EXISTS (SELECT FROM bank_statements s
-                  WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
-                ORDER BY l.day`
-              yield* sql.unsafe(
-                ...insertDays({
-                  days: days.map(({ connection_id, day }) => ({ id: ids.next().id, connectionId: connection_id, day }))
-                })
-              )
-            })
-          ),
-
-        claim: (limit) =>
-          write(
-            Effect.map(
-              sql<{ id: string; connection_id: string; day: string }>`
-                UPDATE reconciliations SET due_at = now() + interval '10 minutes'
-                WHERE id IN (
-                  SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
-                )
-                RETURNING id, connection_id, day::text AS day`,
-              (found) => found.map(({ connection_id, day, id }) => ({ id, bankAccount: connection_id, day }))
-            )
-          ),
+        ...dueDays(sql, ids),
 
         done: (due, { closing, opening }, entries) => {
           const shown = entries.filter(({ state }) => state !== "matched")
@@ -206,57 +159,7 @@ export class ReconciliationStore extends Context.Service<
               WHERE id = ${due.id}::uuid`)
           ),
 
-        get: (id) =>
-          Effect.flatMap(
-            orUnavailable(
-              sql.unsafe<ReconciliationRow>(`SELECT ${columns} FROM reconciliations WHERE id = $1::uuid`, [id])
-            ),
-            ([row]) => (row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(row))
-          ),
-
-        list: (bankAccount, page) =>
-          readPage<ReconciliationRow>(
-            {
-              table: "reconciliations",
-              columns,
-              ...(bankAccount !== undefined && { paths: [{ columns: [is("connection_id", "uuid", bankAccount)] }] })
-            },
-            page
-          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
-
-        lines: (reconciliationId, state, page) =>
-          readPage<ReconciliationLineRow>(
-            {
-              table: "reconciliation_lines",
-              columns: lineColumns,
-              scope: [equals("reconciliation_id", "uuid", reconciliationId)],
-              paths: [
-                {
-                  columns: [
-                    is("reconciliation_id", "uuid", reconciliationId),
-                    ...(state === undefined ? [everyValue("state", "text")] : [is("state", "text", state)])
-                  ]
-                }
-              ]
-            },
-            page
-          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
-
-        unmatched: Effect.map(
-          orUnavailable(
-            sql.unsafe<{ lines: number; cents: bigint; oldest: number }>(
-              `SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
-                coalesce(greatest(0, extract(epoch FROM now() - (min(day) + 1)::timestamptz)), 0)::float8 AS oldest
-              FROM (SELECT day, difference FROM reconciliation_lines
-                WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) LIMIT 100000) AS l`
-            )
-          ),
-          ([row]) => ({
-            lines: row?.lines ?? 0,
-            cents: Number(row?.cents ?? 0),
-            oldestSeconds: Math.floor(row?.oldest ?? 0)
-          })
-        )
+        ...comparisons(sql)
       })
     })
   )
@@ -264,6 +167,115 @@ export class ReconciliationStore extends Context.Service<
 
 /** Of a day, the lines that are stored beside those that match. */
 export const MOST_LINES = 10_000
+
+/** When a day is compared. */
+const dueDays = (
+  sql: SqlClient,
+  ids: Ids["Service"]
+): Pick<ReconciliationStore["Service"], "request" | "requestOf" | "claim"> => ({
+  request: (bankAccount, day) =>
+    runToCompletion(sql)(
+      Effect.map(
+        sql<ReconciliationRow>`
+          INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+          VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
+          ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
+          RETURNING ${sql.literal(columns)}`,
+        ([row]) => row!
+      )
+    ),
+
+  requestOf: (statementId) =>
+    runToCompletion(sql)(
+      Effect.gen(function* () {
+        // A line may pair with a movement of the day before or after. The newest day has the highest id.
+        const days = yield* sql<{ connection_id: string; day: string }>`
+          SELECT l.connection_id, l.day::text AS day
+          FROM (
+            SELECT DISTINCT connection_id, day + around AS day
+            FROM bank_statement_lines, generate_series(-1, 1) AS around
+            WHERE statement_id = ${statementId}::uuid
+            UNION
+            SELECT connection_id, to_day FROM bank_statements WHERE id = ${statementId}::uuid
+          ) l
+          WHERE EXISTS (SELECT FROM bank_statements s
+            WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
+          ORDER BY l.day`
+        yield* sql.unsafe(
+          ...insertDays({
+            days: days.map(({ connection_id, day }) => ({ id: ids.next().id, connectionId: connection_id, day }))
+          })
+        )
+      })
+    ),
+
+  claim: (limit) =>
+    runToCompletion(sql)(
+      Effect.map(
+        sql<{ id: string; connection_id: string; day: string }>`
+          UPDATE reconciliations SET due_at = now() + interval '10 minutes'
+          WHERE id IN (
+            SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+          )
+          RETURNING id, connection_id, day::text AS day`,
+        (found) => found.map(({ connection_id, day, id }) => ({ id, bankAccount: connection_id, day }))
+      )
+    )
+})
+
+/** What comparisons found. */
+const comparisons = (sql: SqlClient): Pick<ReconciliationStore["Service"], "get" | "list" | "lines" | "unmatched"> => ({
+  get: (id) =>
+    Effect.flatMap(
+      orUnavailable(sql.unsafe<ReconciliationRow>(`SELECT ${columns} FROM reconciliations WHERE id = $1::uuid`, [id])),
+      ([row]) => (row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(row))
+    ),
+
+  list: (bankAccount, page) =>
+    readPage<ReconciliationRow>(
+      {
+        table: "reconciliations",
+        columns,
+        ...(bankAccount !== undefined && { paths: [{ columns: [is("connection_id", "uuid", bankAccount)] }] })
+      },
+      page
+    ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+  lines: (reconciliationId, state, page) =>
+    readPage<ReconciliationLineRow>(
+      {
+        table: "reconciliation_lines",
+        columns: lineColumns,
+        scope: [equals("reconciliation_id", "uuid", reconciliationId)],
+        paths: [
+          {
+            columns: [
+              is("reconciliation_id", "uuid", reconciliationId),
+              ...(state === undefined ? [everyValue("state", "text")] : [is("state", "text", state)])
+            ]
+          }
+        ]
+      },
+      page
+    ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+  unmatched: Effect.map(
+    orUnavailable(
+      sql.unsafe<{ lines: number; cents: bigint; oldest: number }>(
+        `SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
+          coalesce(greatest(0, extract(epoch FROM now() - (min(day) + 1)::timestamptz)), 0)::float8 AS oldest
+        FROM (SELECT day, difference FROM reconciliation_lines
+          WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) LIMIT 100000) AS l`
+      )
+    ),
+    ([row]) => ({
+      lines: row?.lines ?? 0,
+      cents: Number(row?.cents ?? 0),
+      oldestSeconds: Math.floor(row?.oldest ?? 0)
+    })
+  )
+})
+
 /** For how many days a day with unmatched lines is compared daily. */
 const DAYS_AGAIN = 90
 
