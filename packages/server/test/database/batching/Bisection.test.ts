@@ -146,7 +146,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services with opposite or
         )
       }).pipe(Effect.provide(first))
       const payAll = (order: ReadonlyArray<{ id: string }>) =>
-        // A caller that is turned away repeats its request.
+        // A caller that gets 503 repeats its request.
         Effect.forEach(order, ({ id }) => Effect.repeat(paid(id), { until: ({ status }) => status !== 503 }), {
           concurrency: "unbounded"
         })
