@@ -523,8 +523,8 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LineDetails.ts listed
-SELECT d.id, r.provider_id
-FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+SELECT d.id, coalesce(d.return_id, r.provider_id) AS provider_id
+FROM disputes d LEFT JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
 WHERE d.id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts listed
@@ -540,6 +540,11 @@ WHERE id = ANY ($1::uuid[]);
 -- ledger/LineDetails.ts listed
 SELECT id, provider_id
 FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, return_id AS provider_id
+FROM exception_returns
 WHERE id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts pruned
@@ -6472,6 +6477,17 @@ FROM refunds
 WHERE
   provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
   AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT exception_id
+FROM exception_returns
+WHERE return_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+UNION
+SELECT exception_id
+FROM disputes
+WHERE
+  return_id IS NOT NULL
+  AND return_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND exception_id IS NOT NULL
 UNION
 SELECT id
 FROM acquirer_exceptions
