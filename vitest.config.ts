@@ -29,7 +29,7 @@ const durability = [
 const browser = ["packages/server/test/browser/*.test.ts"]
 
 const runtimes = [
-  "packages/server/test/startup/{SafeStart,Start}.test.ts",
+  "packages/server/test/startup/{BuiltPrograms,SafeStart,Start}.test.ts",
   "packages/{client,client-effect}/test/{Package,Toolchains}.test.ts",
   // All that starts `pix`.
   "packages/cli/test/!(Completions|Heartbeat|Help|Money|SseLines).test.ts",
