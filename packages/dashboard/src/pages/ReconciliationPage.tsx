@@ -10,6 +10,7 @@ import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detai
 import { Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { State } from "../parts/State.tsx"
+import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { unmatchedOf } from "./Reconciliations.tsx"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
@@ -45,6 +46,7 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
           <section class="cols">
             <States day={day} />
             <Sums day={day} />
+            <Balance of={day.balance} />
           </section>
           <Lines day={day} />
         </>
@@ -68,6 +70,28 @@ const Sums = ({ day }: { readonly day: Reconciliation }) => {
           [text.connection, <IdLink id={day.connection_id} to="connections" key="connection" />]
         ]}
       />
+    </Card>
+  )
+}
+
+/** What the bank says by its API, beside the books. */
+const Balance = ({ of }: { readonly of: Reconciliation["balance"] }) => {
+  const text = reconciliationWords()
+  if (of === null) return null
+  const { at, bank, books, change, difference, problem } = of
+  return (
+    <Card title={text.balance}>
+      <Facts
+        of={[
+          [text.readAt, <Time of={at} key="at" />],
+          [text.bank, bank !== null && money(bank)],
+          [text.books, books !== null && money(books)],
+          [text.difference, difference !== null && money(difference)],
+          [text.change, change !== null && <b key="change">{money(change)}</b>],
+          [text.notRead, problem]
+        ]}
+      />
+      {difference !== null && <p class="quiet pad">{text.balanceHint}</p>}
     </Card>
   )
 }
