@@ -13,6 +13,7 @@ import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { unmatchedOf } from "./Reconciliations.tsx"
+import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
 
 export const ReconciliationPage = ({ id }: { readonly id: string }) => {
@@ -42,7 +43,7 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
               />
             )}
           </Head>
-          {day.reason !== null && <p class="card banner warn">{day.reason}</p>}
+          {day.reason !== null && <p class="card banner warn">{remarkText(day.reason)}</p>}
           <section class="cols">
             <States day={day} />
             <Sums day={day} />

@@ -9,6 +9,7 @@
  *
  * Rules: OPR-277 to OPR-280.
  */
+import type { DayFailure } from "@pix-payments/domain/Reconciliation"
 import { formatInstant, parseInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -143,7 +144,7 @@ export class BankReconciliation extends Context.Service<
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
         const isSoon = yield* balances.read(due)
-        const failed = (reason: string) => store.failed(due, reason, isSoon)
+        const failed = (reason: DayFailure) => store.failed(due, reason, isSoon)
         const bank = yield* bankDays.day(due.bankAccount, due.day, MOST)
         if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
         if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
