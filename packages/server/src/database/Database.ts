@@ -22,6 +22,7 @@ import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Settings } from "../base/Settings.ts"
 import { firstConnection } from "./FirstConnection.ts"
+import { withAwaitedTransactions } from "./RunToCompletion.ts"
 import { withWatchedListen } from "./WatchedListen.ts"
 
 /** Where the database is. The startup message shows it. */
@@ -103,7 +104,9 @@ const withCloseTimeout = <A, E, R>(ms: number, layer: Layer.Layer<A, E, R>) =>
     })
   )
 
-const watched = Layer.effectDiscard(Effect.map(PgClient.PgClient, (pool) => withWatchedListen(pool)))
+const watched = Layer.effectDiscard(
+  Effect.map(PgClient.PgClient, (pool) => withAwaitedTransactions(withWatchedListen(pool)))
+)
 
 /** The pool. */
 export const layer = watched.pipe(Layer.provideMerge(client))

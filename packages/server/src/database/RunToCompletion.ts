@@ -2,7 +2,9 @@
  * Writes that run to their end after their callers have left.
  *
  * Guarantees:
- * - A write that has started is never cancelled. Its caller gets `Unavailable` after `DATABASE_TIMEOUT_MS`.
+ * - A statement that was sent is never cancelled. The caller of a write gets `Unavailable` after `DATABASE_TIMEOUT_MS`.
+ * - Nothing is committed by a transaction whose caller had that answer before its COMMIT was sent (`untilAnswered`): a repetition,
+ *   which waits for the same locks, finds all of it or nothing, and nothing comes later.
  * - A write that has not started ends with its caller.
  * - A statement on a dead connection is interrupted once the server does not know it any more.
  *
@@ -11,6 +13,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import {
@@ -29,11 +32,50 @@ import { withWriteSlot } from "./WriteSlots.ts"
 export const runToCompletion =
   (sql: SqlClient, accountId?: string) =>
   <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
-    Effect.flatMap(IsNested, (isNested) => {
-      if (isNested) return transientAsUnavailable(write)
-      const slotted = withWriteSlot(sql, Effect.provideService(write, IsNested, true), accountId)
+    Effect.flatMap(IsAnswered, (outer) => {
+      if (outer !== undefined) return transientAsUnavailable(write)
+      let isAnswered = false
+      const slotted = withWriteSlot(
+        sql,
+        Effect.provideService(write, IsAnswered, () => isAnswered),
+        accountId
+      )
       return transientAsUnavailable(
-        within(slotted.effect, DATABASE_TIMEOUT_MS, (fiber) => abandon(sql, fiber, slotted.hasStarted()))
+        within(slotted.effect, DATABASE_TIMEOUT_MS, (fiber, hasTimedOut) => {
+          isAnswered = hasTimedOut
+          return abandon(sql, fiber, slotted.hasStarted())
+        })
+      )
+    })
+
+/** Whether the caller of a write was answered `Unavailable`; undefined outside of writes. */
+export const IsAnswered = Context.Reference<(() => boolean) | undefined>("@pix-payments/server/database/IsAnswered", {
+  defaultValue: () => undefined
+})
+
+/** Ends a write whose caller was answered. */
+export const untilAnswered: Effect.Effect<void> = Effect.flatMap(IsAnswered, (isAnswered) =>
+  isAnswered?.() === true ? Effect.interrupt : Effect.void
+)
+
+/** The client with transactions that end by `untilAnswered`. */
+export const withAwaitedTransactions = <Client extends SqlClient>(client: Client): Client => {
+  const { withTransaction } = client
+  return Object.assign(client, {
+    withTransaction: <A, E, R>(write: Effect.Effect<A, E, R>) => withTransaction(Effect.tap(write, () => untilAnswered))
+  })
+}
+
+/** A statement without a transaction. It has its connection before it is sent, by `untilAnswered`. */
+export const sendAwaited =
+  (sql: SqlClient) =>
+  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) => {
+      if (Option.isSome(transaction)) return statement
+      return Effect.scoped(
+        Effect.flatMap(sql.reserve, (connection) =>
+          Effect.andThen(untilAnswered, Effect.provideService(statement, sql.transactionService, [connection, 0]))
+        )
       )
     })
 
@@ -46,10 +88,6 @@ export const runToCompletionUntimed =
       Effect.onInterrupt(Fiber.join(fiber), () => abandon(sql, fiber, slotted.hasStarted()))
     )
   }
-
-const IsNested = Context.Reference<boolean>("@pix-payments/server/database/RunToCompletion", {
-  defaultValue: () => false
-})
 
 /** Stops waiting for a write: one that has started goes on in the background, one that has not is interrupted. */
 export const abandon = (

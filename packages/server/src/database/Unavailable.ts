@@ -41,7 +41,7 @@ export const transientAsUnavailable = <A, E, R>(effect: Effect.Effect<A, E | Sql
 export const within = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   timeoutMs: number,
-  end: (fiber: Fiber.Fiber<A, E>) => Effect.Effect<void> = Fiber.interrupt
+  end: (fiber: Fiber.Fiber<A, E>, hasTimedOut: boolean) => Effect.Effect<void> = Fiber.interrupt
 ): Effect.Effect<A, E | Unavailable, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.forkDetach(Effect.interruptible(effect), { startImmediately: true }), (fiber) =>
@@ -49,7 +49,7 @@ export const within = <A, E, R>(
         Effect.callback<A, E | Unavailable>((resume) => {
           const timer = setTimeout(() => {
             resume(new Unavailable({ reason: "too-slow" }))
-            Effect.runForkWith(fiber.context)(end(fiber))
+            Effect.runForkWith(fiber.context)(end(fiber, true))
           }, timeoutMs)
           const stop = fiber.addObserver((exit) => {
             clearTimeout(timer)
@@ -60,6 +60,6 @@ export const within = <A, E, R>(
             stop()
           })
         })
-      ).pipe(Effect.onInterrupt(() => end(fiber)))
+      ).pipe(Effect.onInterrupt(() => end(fiber, false)))
     )
   )

@@ -111,7 +111,7 @@ export const execute = <A, B>(
         const middle = calls.length >> 1
         const half = (some: ReadonlyArray<Call<A, B>>) =>
           Effect.suspend(() => {
-            if (isAfterTimeout && batch.hasTimedOut) return answerAll(new Unavailable({ reason: "too-slow" }))
+            if (batch.hasTimedOut) return answerAll(new Unavailable({ reason: "too-slow" }))
             const again = isAfterTimeout && client !== undefined ? attemptQuickly(client, some) : attempt(some)
             return part(some, false, again, true)
           })
@@ -130,7 +130,7 @@ export const execute = <A, B>(
       deadline.extend()
       const error = sqlFailureIn(exit.cause)
       const code = error === undefined ? undefined : sqlStateOf(error)
-      if (code !== undefined && retriedAsAWhole.has(code) && mayRepeat)
+      if (code !== undefined && retriedAsAWhole.has(code) && mayRepeat && !batch.hasTimedOut)
         return part(calls, isFirst, attempt(calls), false)
       if (code !== undefined && timeouts.has(code)) {
         // With `wait`, all members wait for the same lock.

@@ -8,7 +8,8 @@
  * - The next batch starts before the callers of the previous one continue.
  * - When more calls wait than fit, accounts take turns. The calls of one account keep their order.
  * - Calls of a locked account wait in statements of their own, in order (`LockWaits.ts`). Other accounts do not wait for the lock.
- * - A call whose caller left is still done. Every caller is answered by the deadline; a write then runs to its end.
+ * - A call whose caller left is still done. Every caller is answered by the deadline; the statement of a write then runs to its
+ *   end, and no other is sent (`untilAnswered`).
  * - Failures are retried as `Batch.ts` says.
  * - Beyond `maxWaiting` calls, and while the running batch is past its deadline, a call fails with `Unavailable` at once.
  *
@@ -23,7 +24,7 @@ import { answer, type Batch, type Call, execute, makeBatch, type Run, type Start
 import { makeLockWaits } from "./LockWaits.ts"
 import { LOCKED, type LockMode } from "../statements/LockMode.ts"
 import { takeRoundRobin } from "./RoundRobin.ts"
-import { abandon } from "../RunToCompletion.ts"
+import { abandon, IsAnswered } from "../RunToCompletion.ts"
 import { Unavailable } from "../Unavailable.ts"
 import { withWriteSlot } from "../WriteSlots.ts"
 
@@ -118,7 +119,11 @@ const MAX_DETACHED = 1
 const starter = <A, B>({ reads, run, writes }: Options<A, B>, context: Context.Context<never>): Start<A, B> => {
   const runFork = Effect.runForkWith(context)
   return (batch, { onEnd, onSlow, onTimeout }) => {
-    const executed = Effect.suspend(() => execute(batch, run, writes ?? reads))
+    const executed = Effect.provideService(
+      Effect.suspend(() => execute(batch, run, writes ?? reads)),
+      IsAnswered,
+      () => batch.hasTimedOut
+    )
     const slotted = writes === undefined ? undefined : withWriteSlot(writes, executed)
     const fiber = runFork(slotted?.effect ?? executed)
     batch.deadline.start(onSlow, () => {

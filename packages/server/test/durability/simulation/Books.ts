@@ -83,6 +83,7 @@ export const makeBooks = (machine: Machine): Books => {
   const broken: Array<string> = []
   /** The cents of refunds that were made, by the id of their order. */
   const refunds = new Map<string, number>()
+  const refused = new Set<string>()
   const byOperation = new Map<string, string>()
 
   /** One operation of a caller is one Pix, or one payout, whoever asks again. */
@@ -129,6 +130,8 @@ export const makeBooks = (machine: Machine): Books => {
     if (known !== undefined && known !== amount) broken.push(`${txid} is refunded with another amount`)
     if (known !== undefined) return Exit.succeed({ _tag: "Completed" })
     if (pix?.state !== "paid" || uncontested(pix) < amount) {
+      if (pix !== undefined && !refused.has(id)) pix.facts.push({ tag: "failed", cents: amount, at: 0 })
+      refused.add(id)
       return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
     }
     refunds.set(id, amount)

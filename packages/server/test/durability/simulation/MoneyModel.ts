@@ -20,6 +20,8 @@ export type Fact = FactOf & {
 export type FactOf =
   /** Cents went back to the payer: as an operator ordered, or as somebody else did. */
   | { readonly tag: "refunded" | "returned"; readonly cents: number }
+  /** Cents of an operator's order that came to nothing: until then they were in no account. */
+  | { readonly tag: "failed"; readonly cents: number }
   /** Cents of an operator's order: the bank said first that they had gone back, then that they had not; or the other way. */
   | { readonly tag: "undone" | "late"; readonly cents: number }
   /** A MED contests cents. */
@@ -78,9 +80,9 @@ export interface PixMoney {
   readonly isLost: boolean
 }
 
-/** The service has all of these. */
+/** The service has all of these, but how orders ended that came to nothing. */
 export const learnAll = (facts: ReadonlyArray<Fact>, moment: number): void => {
-  for (const fact of facts) fact.known ??= moment
+  for (const fact of facts) if (fact.tag !== "failed") fact.known ??= moment
 }
 
 /** What an operator's order did. `byHand`: the outcome that an operator settled it with, before the bank said one. */
@@ -91,7 +93,7 @@ export const factsOfReturn = (
   const said = byHand === undefined ? ends : [byHand, ...ends]
   const isDone = ends.at(-1) === "completed"
   const isOtherwise = said.includes(isDone ? "failed" : "completed")
-  if (!isDone && !isOtherwise) return []
+  if (!isDone && !isOtherwise) return ends.length === 0 ? [] : [{ tag: "failed", cents, at: 0 }]
   return [{ tag: isOtherwise ? (isDone ? "late" : "undone") : "refunded", cents, at: 0 }]
 }
 
@@ -100,7 +102,11 @@ export const leftOf = ({ cents, facts }: Pick<BankPix, "cents" | "facts">): numb
   facts.reduce((left, fact) => left - returnedBy(fact), cents)
 
 /** Where the money of a Pix may be; nothing where no order of the facts is possible. `isHeld`: it pays a charge as it arrives. */
-export const moneyOf = (cents: number, isHeld: boolean, facts: ReadonlyArray<Fact>): ReadonlyArray<PixMoney> => {
+export const moneyOf = (cents: number, isHeld: boolean, given: ReadonlyArray<Fact>): ReadonlyArray<PixMoney> => {
+  // What came to nothing matters only where less is blocked than MEDs contest.
+  const has = (tags: ReadonlyArray<Fact["tag"]>) => given.some(({ tag }) => tags.includes(tag))
+  const isShort = has(["contested"]) && has(["returned", "late", "lost"])
+  const facts = isShort ? given : given.filter(({ tag }) => tag !== "failed")
   const begin: PixMoney = {
     free: isHeld ? cents : 0,
     blocked: 0,
@@ -173,6 +179,11 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
       const rest = { ...money, unallocated: unallocated - (fact.cents - there) }
       return left(rest, { blocked: blocked - first, free: free - (there - first) })
     }
+    case "failed": {
+      // OPR-73: what comes back is blocked as far as MEDs contest it. A return may have taken what was, meanwhile.
+      const more = Math.max(0, Math.min(fact.cents, free, contestedBy(meds) - blocked))
+      return more === 0 || !isHeld ? [money] : [money, { ...money, free: free - more, blocked: blocked + more }]
+    }
     case "undone": {
       // BAL-16: the service may have heard of the last outcome alone.
       const refunded = after(money, { ...fact, tag: "refunded" })
@@ -204,14 +215,18 @@ const after = (money: PixMoney, fact: Fact): ReadonlyArray<PixMoney> => {
       if (fact.isShort === true && isHeld) return lostShort(money, fact, own!)
       if (fact.isShort === true && fact.cents === 0) return [{ ...money, unreturned: [...money.unreturned, fact.med] }]
       if (!isHeld) return [{ ...money, unallocated: unallocated - fact.cents, meds: without(meds, fact.med) }]
+      // BAL-16: the books may lack cents of which the bank said first that they had gone back.
+      const beyond = Math.max(0, fact.cents - free - blocked)
+      if (beyond > Math.max(0, contradicted)) return []
       // DSP-5, DSP-7: one without a word before may be that of an open MED.
       const isNew = meds[fact.med] === undefined
       return (isNew ? ["", ...Object.keys(meds)] : [fact.med]).flatMap((ended) => {
         const others = without(meds, ended)
         // What other MEDs contest stays blocked, as far as there is other money.
-        const rest = free + blocked - fact.cents
+        const rest = free + blocked + beyond - fact.cents
         const kept = Math.max(0, Math.min(contestedBy(others), blocked, rest))
-        return left({ ...money, meds: others, isLost: true }, { blocked: kept, free: rest - kept })
+        const next = { ...money, unallocated: unallocated - beyond, meds: others, isLost: true }
+        return left(next, { blocked: kept, free: rest - kept })
       })
     }
     case "accepted": {

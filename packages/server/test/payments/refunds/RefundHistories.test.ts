@@ -1,8 +1,7 @@
 /**
  * Random histories of one charge: refunds of parts and their outcomes, returns by the provider, MEDs, releases, and a copy of
  * every notification. After each step the money is where a model has it. The clocks of the steps differ, as those of servers do.
- *
- * `REFUND_HISTORIES=2000 vitest run …` does more of them, `REFUND_SEED=<seed>` one alone.
+ * Its seeds are those of `REFUND` (`support/Seeds.ts`).
  */
 import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -30,6 +29,7 @@ import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
 import { assertRefundedAmounts, ledgerBalancesOf } from "../../support/Money.ts"
+import { seedsOf } from "../../support/Seeds.ts"
 import {
   complete,
   fail,
@@ -47,11 +47,7 @@ import {
 const STEPS = 25
 const HOUR_MS = 3_600_000
 const START_MS = Date.UTC(2026, 10, 21)
-const onlySeed = process.env["REFUND_SEED"]
-const seeds =
-  onlySeed === undefined
-    ? Array.from({ length: Number(process.env["REFUND_HISTORIES"] ?? 100) }, () => Math.floor(Math.random() * 2 ** 32))
-    : [Number(onlySeed)]
+const seeds = seedsOf("REFUND", 100)
 
 /** How far the clock of the server that does the step is ahead. */
 let aheadMs = 0
@@ -300,10 +296,9 @@ const completeLate = Effect.fnUntraced(function* (history: History) {
   const one = failed.splice(random.below(Math.max(1, failed.length)), 1)[0]
   if (one === undefined) return
   steps.push(`a refund that failed completed: ${one.amount}`)
-  const before = model.returned
-  giveBack(model, one.amount, { as: "refunded", isMed: false }, now(history))
+  const { unmatched } = giveBack(model, one.amount, { as: "refunded", isMed: false }, now(history))
   // What the charge does not have any more is an exception.
-  const expected = model.returned - before === one.amount ? "applied" : "exception"
+  const expected = unmatched === 0 ? "applied" : "exception"
   yield* notify(history, { _tag: "return.completed", orderId: one.id }, expected)
   // A report of its failure is no copy any more: the provider would say otherwise again.
   const failure = history.applied.findIndex((each) => each._tag === "return.failed" && each.orderId === one.id)

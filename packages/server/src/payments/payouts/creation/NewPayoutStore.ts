@@ -24,7 +24,7 @@ import { Settings, type SettingsShape } from "../../../base/Settings.ts"
 import * as Batching from "../../../database/batching/Batching.ts"
 import type { Row } from "../../../database/statements/Column.ts"
 import { LOCKED, type LockMode } from "../../../database/statements/LockMode.ts"
-import { runToCompletion } from "../../../database/RunToCompletion.ts"
+import { runToCompletion, sendAwaited } from "../../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../../database/Unavailable.ts"
 import { DeliverySignal } from "../../../events/DeliverySignal.ts"
 import { lockLedgerOf } from "../../../ledger/Ledger.ts"
@@ -141,11 +141,13 @@ const decideCached = Effect.fnUntraced(function* (
   const written =
     granted.length === 0
       ? []
-      : yield* sql.unsafe<WrittenRow>(
-          ...insertPayouts(
-            granted.map(({ payout, request: { caller }, terms }) => ({ payout, cached: { caller, terms } })),
-            granted.map((each) => creationOf(each, ids)),
-            lockMode
+      : yield* sendAwaited(sql)(
+          sql.unsafe<WrittenRow>(
+            ...insertPayouts(
+              granted.map(({ payout, request: { caller }, terms }) => ({ payout, cached: { caller, terms } })),
+              granted.map((each) => creationOf(each, ids)),
+              lockMode
+            )
           )
         )
   // A batch that is wholly decided under the lock queues there behind the batch before it.
