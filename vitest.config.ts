@@ -4,7 +4,7 @@
  * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.
  * - `durability`: kills, outages, random histories, hostile input.
- * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks; the bench and its peers.
+ * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks; the tasks of integrators; the bench and its peers.
  *
  * `npm test` runs the first two, `npm run test:all` all.
  *
@@ -24,7 +24,7 @@ const browser = ["packages/server/test/browser/*.test.ts"]
 const runtimes = [
   "packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts",
   "bench/test/*.test.ts",
-  "examples/test/Collections.test.ts"
+  "examples/test/{Collections,Tasks}.test.ts"
 ]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
