@@ -55,6 +55,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await page.getByRole("button", { name: "Português" }).click()
           await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
           await visit.glance("reconciliations-pt", "/reconciliations", "Conciliação")
+          await page.getByText(/repete a linha \d+: o mesmo id, dia, valor e texto/).waitFor()
           visit.assertNoFault()
         })
       }),

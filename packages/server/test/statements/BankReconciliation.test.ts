@@ -291,6 +291,34 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
     })
   )
 
+  it.effect("OPR-279: so is one that the rail's list had too late, and the list does not raise it again", () =>
+    Effect.gen(function* () {
+      const double = yield* startDouble({ seed: 78, profile: "efi", settings: { openingCents: 100_000 } })
+      const { id: connectionId } = yield* connectTo(double, { profile: "efi" })
+      const { makeCaller } = yield* TestService
+      const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
+      yield* fund(bank.accountId, 10_000)
+      yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: connectionId })
+      const { id } = yield* paidOut(bank.key, { amount: 800 })
+      yield* payoutReaching(bank.key, id, "completed")
+      yield* withoutSweeps(bank)
+      const [sent] = double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 1 }).items
+      Result.getOrThrow(double.provider.payouts.receiveReturn(sent!.id, 800))
+      yield* importing(bank, bookedLines(double.provider))
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0" })
+      yield* sweepNow(bank)
+      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number }> }>(
+        "GET",
+        "/exceptions?kind=returned_payout"
+      )
+      assert.deepStrictEqual(
+        data.flatMap(({ amount, payout_id }) => (payout_id === id ? [amount] : [])),
+        [800]
+      )
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-277, OPR-280: a day without a statement is not compared, and what is wrong is refused", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
