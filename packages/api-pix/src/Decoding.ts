@@ -78,6 +78,13 @@ export const positiveAmount: Read<number> = (value) => {
   const cents = parseReais(value)
   return cents === 0 ? undefined : cents
 }
+/** Below zero where it begins with a minus. */
+export const signedAmount: Read<number> = (value) => {
+  const isBelow = typeof value === "string" ? value.startsWith("-") : typeof value === "number" && value < 0
+  if (!isBelow) return parseReais(value)
+  const cents = parseReais(typeof value === "string" ? value.slice(1) : -(value as number))
+  return cents === undefined ? undefined : 0 - cents
+}
 
 export const oneOf = <S extends string>(...states: ReadonlyArray<S>): Read<S> => {
   const known: ReadonlyArray<unknown> = states

@@ -14,7 +14,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import {
@@ -67,19 +66,18 @@ export const withAwaitedTransactions = <Client extends SqlClient>(client: Client
   })
 }
 
-/** A statement without a transaction that is sent on a connection of its own, by `untilAnswered`. */
+/** A statement without a transaction. It has its connection before it is sent, by `untilAnswered`. */
 export const sendAwaited =
   (sql: SqlClient) =>
-  <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, Exclude<R, Scope.Scope>> =>
-    Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) =>
-      Option.isSome(transaction)
-        ? statement
-        : Effect.scoped(
-            Effect.flatMap(sql.reserve, (connection) =>
-              Effect.andThen(untilAnswered, Effect.provideService(statement, sql.transactionService, [connection, 0]))
-            )
-          )
-    ) as never
+  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) => {
+      if (Option.isSome(transaction)) return statement
+      return Effect.scoped(
+        Effect.flatMap(sql.reserve, (connection) =>
+          Effect.andThen(untilAnswered, Effect.provideService(statement, sql.transactionService, [connection, 0]))
+        )
+      )
+    })
 
 /** `runToCompletion` without a timeout, for writes that no caller waits for. */
 export const runToCompletionUntimed =

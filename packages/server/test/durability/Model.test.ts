@@ -1,8 +1,7 @@
 /**
  * Random histories, run by the service on PostgreSQL and by a model in memory: after every step the stored balances are
  * the model's and the ledger verifies, and at the end every status and every event.
- *
- * `MODEL_HISTORIES=5000 vitest run …` does more of them, `MODEL_SEED=<seed>` one alone.
+ * Its seeds are those of `MODEL` (`support/Seeds.ts`).
  */
 import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -40,17 +39,12 @@ import {
 import { runDue, unusedCapacity } from "../support/DueCalls.ts"
 import { newKey } from "../support/TestService.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
+import { seedsOf } from "../support/Seeds.ts"
 
 const STEPS = 40
 /** Little more than the database connections: a step that waits 6 s for one of them is `Unavailable`. */
 const CONCURRENCY = 16
-const histories = Number(process.env["MODEL_HISTORIES"] ?? 1000)
-const onlySeed = process.env["MODEL_SEED"]
-
-const seeds =
-  onlySeed === undefined
-    ? Array.from({ length: histories }, () => Math.floor(Math.random() * 2 ** 32))
-    : [Number(onlySeed)]
+const seeds = seedsOf("MODEL", 1000)
 
 /** A history, as far as it has run. */
 interface History {
@@ -96,7 +90,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, database
           "lists find charges by their states"
         )
       }),
-    histories > 1000 ? 3_600_000 : 1_200_000
+    seeds.length > 1000 ? 3_600_000 : 1_200_000
   )
 })
 

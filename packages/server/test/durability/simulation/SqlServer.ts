@@ -23,6 +23,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { ConnectionError, DeadlockError, SqlError, StatementTimeoutError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
+import { withAwaitedTransactions } from "../../../src/database/RunToCompletion.ts"
 import type { Database } from "./Database.ts"
 import type { Machine, Running, Step } from "./Machine.ts"
 
@@ -38,10 +39,12 @@ export interface Server {
   readonly isQuiet: () => boolean
 }
 
-/** A connection that a transaction holds. */
+/** A connection that its process holds. */
 interface Session {
   readonly process: Running
   isLost: boolean
+  /** In a transaction. */
+  hasBegun: boolean
 }
 
 interface Statement {
@@ -72,6 +75,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     if (session !== undefined) {
       if (sql === "BEGIN") open = session
       else if (sql === "COMMIT" || sql === "ROLLBACK") open = undefined
+      session.hasBegun = open === session
     }
     const outcome = Exit.isFailure(exit) ? String(exit.cause).slice(0, 160) : `${exit.value.rowCount}`
     machine.note(process, `${labelOf(sql)} -> ${outcome}`)
@@ -90,7 +94,8 @@ export const makeServer = (machine: Machine, database: Database): Server => {
 
   /** A statement whose caller is gone: it may run all the same. */
   const onTheWire = (statement: Statement) => {
-    if (statement.session !== undefined || !machine.fault("a statement is done after its sender is gone", 0.5)) return
+    if (statement.session?.hasBegun === true || !machine.fault("a statement is done after its sender is gone", 0.5))
+      return
     machine.park({
       process: undefined,
       what: `on the wire: ${labelOf(statement.sql)}`,
@@ -101,8 +106,8 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     })
   }
 
-  const isReady = (session: Session | undefined, sql: string) =>
-    session === undefined || sql === "BEGIN" ? open === undefined : open === session || session.isLost
+  const isReady = (session: Session | undefined) =>
+    session?.hasBegun === true ? open === session || session.isLost : open === undefined
 
   const take = async (statement: Statement, resume: (exit: Exit.Exit<PgConnection.Result, SqlError>) => void) => {
     const { process, session, sql } = statement
@@ -138,7 +143,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
       const step: Step = machine.park({
         process,
         what: labelOf(sql),
-        isReady: () => machine.nowMs() >= slowUntilMs && isReady(session, sql),
+        isReady: () => machine.nowMs() >= slowUntilMs && isReady(session),
         take: () => take(one, resume),
         orphaned: () => onTheWire(one)
       })
@@ -183,7 +188,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
         Effect.gen(function* () {
           const client = yield* SqlClient.make({
             acquirer: Effect.succeed(connectionOf(process, undefined)),
-            transactionAcquirer: Effect.sync(() => connectionOf(process, { process, isLost: false })),
+            transactionAcquirer: Effect.sync(() => connectionOf(process, { process, isLost: false, hasBegun: false })),
             compiler: PgClient.makeCompiler(),
             driver: "pg",
             spanAttributes: [],
@@ -222,6 +227,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
                 return Effect.sync(() => machine.withdraw(step))
               })
           })
+          withAwaitedTransactions(pg)
           return Context.make(SqlClient.SqlClient, client).pipe(Context.add(PgClient.PgClient, pg))
         })
       ).pipe(Layer.provide(Reactivity.layer))

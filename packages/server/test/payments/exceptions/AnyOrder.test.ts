@@ -1,7 +1,6 @@
 /**
  * Payments, returns and MEDs in random order and number, of several connections: no cent is lost or posted twice.
- *
- * `EXCEPTION_HISTORIES=500 vitest run …` does more of them, `EXCEPTION_SEED=<seed>` one alone.
+ * Its seeds are those of `EXCEPTION` (`support/Seeds.ts`).
  */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -14,13 +13,9 @@ import { incompleteKeys } from "../../support/KeyTables.ts"
 import { type Random, randomFrom } from "../../support/Model.ts"
 import { assertRefundedAmounts, ledgerBalancesOf, operated } from "../../support/Money.ts"
 import { TestService } from "../../support/TestService.ts"
+import { seedsOf } from "../../support/Seeds.ts"
 
-const histories = Number(process.env["EXCEPTION_HISTORIES"] ?? 40)
-const onlySeed = process.env["EXCEPTION_SEED"]
-const seeds =
-  onlySeed === undefined
-    ? Array.from({ length: histories }, () => Math.floor(Math.random() * 2 ** 32))
-    : [Number(onlySeed)]
+const seeds = seedsOf("EXCEPTION", 40)
 
 const ASKED = 1000
 

@@ -2,8 +2,7 @@
  * Random sequences of outcomes of payouts, refunds and returns of exceptions: completed and failed, repeated, and from several
  * processes at the same moment. After each the books and their exceptions are what the bank has; at the end, once the
  * exceptions are accepted, each cent is at an account or gone.
- *
- * `OUTCOME_HISTORIES=500 vitest run …` does more of them, `OUTCOME_SEED=<seed>` one alone.
+ * Its seeds are those of `OUTCOME` (`support/Seeds.ts`).
  */
 import { assert, layer } from "@effect/vitest"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
@@ -21,12 +20,9 @@ import { newEndToEndId } from "../../../src/providers/simulator/SimulatedInstitu
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
+import { seedsOf } from "../../support/Seeds.ts"
 
-const onlySeed = process.env["OUTCOME_SEED"]
-const seeds =
-  onlySeed === undefined
-    ? Array.from({ length: Number(process.env["OUTCOME_HISTORIES"] ?? 15) }, () => Math.floor(Math.random() * 2 ** 32))
-    : [Number(onlySeed)]
+const seeds = seedsOf("OUTCOME", 15)
 
 /** A payout or return as the bank has it. */
 interface Sent {

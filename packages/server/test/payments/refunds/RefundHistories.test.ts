@@ -1,8 +1,7 @@
 /**
  * Random histories of one charge: refunds of parts and their outcomes, returns by the provider, MEDs, releases, and a copy of
  * every notification. After each step the money is where a model has it. The clocks of the steps differ, as those of servers do.
- *
- * `REFUND_HISTORIES=2000 vitest run …` does more of them, `REFUND_SEED=<seed>` one alone.
+ * Its seeds are those of `REFUND` (`support/Seeds.ts`).
  */
 import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -30,6 +29,7 @@ import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
 import { assertRefundedAmounts, ledgerBalancesOf } from "../../support/Money.ts"
+import { seedsOf } from "../../support/Seeds.ts"
 import {
   complete,
   fail,
@@ -47,11 +47,7 @@ import {
 const STEPS = 25
 const HOUR_MS = 3_600_000
 const START_MS = Date.UTC(2026, 10, 21)
-const onlySeed = process.env["REFUND_SEED"]
-const seeds =
-  onlySeed === undefined
-    ? Array.from({ length: Number(process.env["REFUND_HISTORIES"] ?? 100) }, () => Math.floor(Math.random() * 2 ** 32))
-    : [Number(onlySeed)]
+const seeds = seedsOf("REFUND", 100)
 
 /** How far the clock of the server that does the step is ahead. */
 let aheadMs = 0
