@@ -5,7 +5,7 @@
  * Guarantees:
  * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them, or the generated token.
  * - The sign-in link of the demo signs in as the installation's token does, which is printed beside it.
- * - A start without `--demo` warns if the acquirer is the simulator, and where any certificate may call back.
+ * - A start warns where any certificate may call back; without `--demo`, also if the acquirer is the simulator.
  */
 import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Cause from "effect/Cause"
@@ -39,7 +39,11 @@ export const logReady = Effect.gen(function* () {
   if (settings.acquirer === "simulator") {
     yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
   }
-  const { acquirerCertificateNames, acquirerPort, acquirerTlsCa, acquirerTrustedProxy } = settings
+  yield* warnOfAnyCertificate
+})
+
+const warnOfAnyCertificate = Effect.gen(function* () {
+  const { acquirerCertificateNames, acquirerPort, acquirerTlsCa, acquirerTrustedProxy } = yield* Settings
   const verifies = Option.isSome(acquirerTlsCa) || acquirerTrustedProxy.length > 0
   if (Option.isSome(acquirerPort) && verifies && acquirerCertificateNames.length === 0) {
     yield* Effect.logWarning(
@@ -55,6 +59,7 @@ export const showDemo = Effect.gen(function* () {
   const { token } = yield* OperatorToken
   const database = yield* DatabaseLocation
   yield* account.storeAddresses(addresses)
+  yield* warnOfAnyCertificate
   if (!process.stdout.isTTY) {
     yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
       public: addresses.public,

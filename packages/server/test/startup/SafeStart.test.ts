@@ -87,10 +87,12 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
         ACQUIRER_TLS_KEY: join(folder, "key")
       }
       const warning = /any certificate .* may call back: name the provider's in ACQUIRER_CERTIFICATE_NAMES/
-      const any = yield* startProcess(env)
-      yield* eventually(Effect.sync(any.written), (text) => warning.test(text))
-      any.signal("SIGTERM")
-      yield* any.ended
+      for (const args of [[], ["--demo"]]) {
+        const any = yield* startProcess(env, ...args)
+        yield* eventually(Effect.sync(any.written), (text) => warning.test(text))
+        any.signal("SIGTERM")
+        yield* any.ended
+      }
       const named = yield* startProcess({ ...env, ACQUIRER_CERTIFICATE_NAMES: "webhooks.bank.example" })
       named.signal("SIGTERM")
       yield* named.ended
