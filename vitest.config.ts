@@ -5,7 +5,7 @@
  * - `browser`: the dashboard in one Chromium, which all files share.
  * - `durability`: kills, outages, random histories, hostile input, a million rows.
  * - `runtimes`: what is installed or built, as processes: the packed clients and `pix`, also under other Nodes, runtimes, compilers
- *   and frameworks; the examples; the bench and its peers.
+ *   and frameworks; the examples and tasks of integrators; the bench and its peers.
  *
  * `npm test` runs the first two, `npm run test:all` all.
  *
@@ -29,12 +29,12 @@ const durability = [
 const browser = ["packages/server/test/browser/*.test.ts"]
 
 const runtimes = [
-  "packages/server/test/startup/{SafeStart,Start}.test.ts",
+  "packages/server/test/startup/{BuiltPrograms,SafeStart,Start}.test.ts",
   "packages/{client,client-effect}/test/{Package,Toolchains}.test.ts",
   // All that starts `pix`.
   "packages/cli/test/!(Completions|Heartbeat|Help|Money|SseLines).test.ts",
   "bench/test/*.test.ts",
-  "examples/test/{Collections,Demo,DemoBank,Guides,Languages}.test.ts"
+  "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Tasks}.test.ts"
 ]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
