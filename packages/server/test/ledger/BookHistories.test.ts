@@ -2,7 +2,7 @@
  * Thirty days of an account with payments, second payments, partial returns, late MEDs, payouts that fail and corrections, closed
  * night by night, with skipped nights: whatever the seed, the books close, chain, and say the order behind each line of the bank.
  *
- * `BOOK_SEEDS=100` runs more histories, `BOOK_FIRST=101` begins later, `BOOK_SEED=42` repeats one. The bank account is one for all: a
+ * `BOOK_HISTORIES=100` runs more histories, `BOOK_FIRST=101` begins later, `BOOK_SEED=42` repeats one. The bank account is one for all: a
  * run of a thousand is quicker in parts.
  */
 import { assert, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { type Random, randomFrom } from "@pix-payments/psp-double/Random"
 import * as Effect from "effect/Effect"
 import { create } from "../support/ChargeRequests.ts"
-import { DAYS, order, resolveOne, seedsOf, underWay } from "../support/BookHistory.ts"
+import { DAYS, order, resolveOne, underWay } from "../support/BookHistory.ts"
 import { closeDays } from "../support/Closing.ts"
 import {
   assertChained,
@@ -24,6 +24,7 @@ import {
 } from "../support/BookFacts.ts"
 import { availableOf, failing, payOut } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
+import { seedsOf } from "../support/Seeds.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** One step of a history. What the state does not allow is refused, and changes nothing. */

@@ -5,7 +5,7 @@
  * Whatever the seed: the books close and chain, every line of the bank is joined to its order or named, the differences are the
  * bank's fees and what the owner moved, cent by cent, and the bank has what is owed.
  *
- * `BANK_SEEDS=100` runs more histories, `BANK_FIRST=101` begins later, `BANK_SEED=42` repeats one.
+ * `BANK_HISTORIES=100` runs more histories, `BANK_FIRST=101` begins later, `BANK_SEED=42` repeats one.
  */
 import { assert, layer } from "@effect/vitest"
 import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
@@ -35,12 +35,13 @@ import {
   everyRow
 } from "../support/BookFacts.ts"
 import { startDouble } from "../support/Bank.ts"
-import { DAYS, order, type Resource, resolveOne, seedsOf, underWay } from "../support/BookHistory.ts"
+import { DAYS, order, type Resource, resolveOne, underWay } from "../support/BookHistory.ts"
 import { create } from "../support/ChargeRequests.ts"
 import { connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
 import { connectTo, operatorCredentials } from "../support/Connections.ts"
 import { availableOf, operated, payOut } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
+import { seedsOf } from "../support/Seeds.ts"
 import { TestService } from "../support/TestService.ts"
 
 const HOUR_MS = 3_600_000

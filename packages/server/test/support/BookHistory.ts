@@ -1,4 +1,4 @@
-/** What histories of the books share: their seeds, and the orders of operators in them. */
+/** What histories of the books share. */
 import type { Random } from "@pix-payments/psp-double/Random"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -6,16 +6,6 @@ import { chosen } from "./BookFacts.ts"
 import { type Fields, newKey, TestService } from "./TestService.ts"
 
 export const DAYS = 30
-
-/** `X_SEEDS` seeds, by default `share`, from `X_FIRST` on; or `X_SEED` alone. The seeds of the tests are always the same. */
-export const seedsOf = (name: "BOOK" | "BANK", share: number): ReadonlyArray<number> => {
-  const {
-    [`${name}_FIRST`]: first = "1",
-    [`${name}_SEED`]: one,
-    [`${name}_SEEDS`]: count = String(share)
-  } = process.env
-  return one === undefined ? Array.from({ length: Number(count) }, (_, index) => index + Number(first)) : [Number(one)]
-}
 
 export interface Resource extends Fields {
   readonly id: string
