@@ -3,8 +3,9 @@
  *
  * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.
- * - `durability`: kills, outages, random histories, hostile input.
- * - `runtimes`: the packed clients under other Nodes, runtimes, compilers and frameworks; the tasks of integrators; the bench and its peers.
+ * - `durability`: kills, outages, random histories, hostile input, a million rows.
+ * - `runtimes`: what is installed or built, as processes: the packed clients and `pix`, also under other Nodes, runtimes, compilers
+ *   and frameworks; the examples and tasks of integrators; the bench and its peers.
  *
  * `npm test` runs the first two, `npm run test:all` all.
  *
@@ -17,14 +18,23 @@
 import { defineConfig } from "vitest/config"
 import type { Reporter } from "vitest/reporters"
 
-const durability = ["packages/server/test/durability/**/*.test.ts", "histories/test/Storm.test.ts"]
+const durability = [
+  "packages/server/test/durability/**/*.test.ts",
+  "packages/server/test/**/{*Histories,AnyOrder}.test.ts",
+  "packages/server/test/database/statements/Plans.test.ts",
+  "packages/embedded-postgres/test/EmbeddedPostgres.test.ts",
+  "histories/test/Storm.test.ts"
+]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
 
 const runtimes = [
-  "packages/{cli,client,client-effect}/test/{Package,Toolchains}.test.ts",
+  "packages/server/test/startup/{BuiltPrograms,SafeStart,Start}.test.ts",
+  "packages/{client,client-effect}/test/{Package,Toolchains}.test.ts",
+  // All that starts `pix`.
+  "packages/cli/test/!(Completions|Heartbeat|Help|Money|SseLines).test.ts",
   "bench/test/*.test.ts",
-  "examples/test/{Collections,Tasks}.test.ts"
+  "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Tasks}.test.ts"
 ]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */

@@ -523,8 +523,8 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LineDetails.ts listed
-SELECT d.id, r.provider_id
-FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+SELECT d.id, coalesce(d.return_id, r.provider_id) AS provider_id
+FROM disputes d LEFT JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
 WHERE d.id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts listed
@@ -540,6 +540,11 @@ WHERE id = ANY ($1::uuid[]);
 -- ledger/LineDetails.ts listed
 SELECT id, provider_id
 FROM refunds
+WHERE id = ANY ($1::uuid[]);
+
+-- ledger/LineDetails.ts listed
+SELECT id, return_id AS provider_id
+FROM exception_returns
 WHERE id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts pruned
@@ -6409,6 +6414,41 @@ FROM
   END
 WHERE p.id = $1::uuid;
 
+-- statements/BankBalances.ts findUnread
+SELECT c.id
+FROM acquirer_connections c
+WHERE
+  c.profile = ANY (string_to_array($2, ','))
+  AND c.created_at < $1::text::date + 1
+  AND NOT EXISTS (
+    SELECT
+    FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+    WHERE own.connection_id = c.id AND other.connection_id < c.id
+  )
+  AND NOT EXISTS (
+    SELECT
+    FROM reconciliations r
+    WHERE r.connection_id = c.id AND r.day = $1::text::date AND (r.balance_at IS NOT NULL OR r.status = 'requested')
+  )
+LIMIT 1000;
+
+-- statements/BankBalances.ts storeReading
+UPDATE reconciliations r
+SET
+  balance = $2::text::bigint, balance_books = $3::text::bigint, balance_problem = $4::text, balance_at = now(),
+  balance_before = before.difference
+FROM
+  (SELECT $1::uuid AS id) this
+  LEFT JOIN LATERAL (
+    SELECT b.balance - b.balance_books AS difference
+    FROM reconciliations d JOIN reconciliations b ON b.connection_id = d.connection_id AND b.day < d.day AND b.balance IS NOT NULL
+    WHERE d.id = this.id
+    ORDER BY b.connection_id DESC, b.day DESC
+    LIMIT 1
+  ) before ON true
+WHERE r.id = this.id
+RETURNING r.balance IS NULL OR r.balance - r.balance_books <> r.balance_before AS again;
+
 -- statements/BankDays.ts findConnections
 SELECT $1::uuid AS id
 UNION
@@ -6472,6 +6512,17 @@ FROM refunds
 WHERE
   provider_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
   AND connection_id = ANY ($1::uuid[])
+UNION
+SELECT exception_id
+FROM exception_returns
+WHERE return_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+UNION
+SELECT exception_id
+FROM disputes
+WHERE
+  return_id IS NOT NULL
+  AND return_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
+  AND exception_id IS NOT NULL
 UNION
 SELECT id
 FROM acquirer_exceptions

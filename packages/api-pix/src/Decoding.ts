@@ -24,10 +24,10 @@ export interface Reading {
 
 /** An entry of a list that cannot be read. */
 export interface Unreadable {
-  /** What arrived, as JSON of at most 4 KiB. */
+  /** What arrived, as JSON of at most 4 KiB. Of an entry within another one, beside the other one's end-to-end id. */
   readonly text: string
   readonly reason: string
-  /** Of the Pix that it is; undefined where that cannot be read, and of an entry within another one. */
+  /** Of the Pix that it is, or is within; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
   /** What says whose it is, as far as it can be read: its own, or that of the entry that it is within. */
   readonly marks: {
@@ -77,6 +77,13 @@ export const amount: Read<number> = parseReais
 export const positiveAmount: Read<number> = (value) => {
   const cents = parseReais(value)
   return cents === 0 ? undefined : cents
+}
+/** Below zero where it begins with a minus. */
+export const signedAmount: Read<number> = (value) => {
+  const isBelow = typeof value === "string" ? value.startsWith("-") : typeof value === "number" && value < 0
+  if (!isBelow) return parseReais(value)
+  const cents = parseReais(typeof value === "string" ? value.slice(1) : -(value as number))
+  return cents === undefined ? undefined : 0 - cents
 }
 
 export const oneOf = <S extends string>(...states: ReadonlyArray<S>): Read<S> => {
@@ -147,12 +154,18 @@ export const payerOf = (message: unknown): Payer | undefined => {
   return undefined
 }
 
-/** The entries that can be read. The others are set apart. `within`: the entry that has them. */
+/** The entry that has others, and its field that has them. */
+interface Within {
+  readonly message: unknown
+  readonly path: string
+}
+
+/** The entries that can be read. The others are set apart. */
 export const entriesOf = <A>(
   entries: ReadonlyArray<unknown>,
   decode: Decode<A>,
   reading: Reading,
-  within?: unknown
+  within?: Within
 ): ReadonlyArray<A> =>
   entries.flatMap((entry) =>
     Result.match(decode(entry, reading), {
@@ -169,8 +182,8 @@ export const nested = <A>(message: unknown, path: string, decode: Decode<A>, rea
   const value = field(message, path)
   if (isAbsent(value)) return []
   const entries = Array.isArray(value) ? value : [value]
-  if (entries.length <= MOST_NESTED) return entriesOf(entries, decode, reading, message)
-  setApart(entries, `${path} has more than ${MOST_NESTED} entries`, reading, message)
+  if (entries.length <= MOST_NESTED) return entriesOf(entries, decode, reading, { message, path })
+  setApart(entries, `${path} has more than ${MOST_NESTED} entries`, reading, { message, path })
   return []
 }
 
@@ -204,16 +217,18 @@ const MOST_NESTED = 1000
 const MOST_SET_APART = 10_000
 const LONGEST_UNREADABLE_BYTES = 4096
 
-const setApart = (entry: unknown, why: string, reading: Reading, within?: unknown): void => {
+const setApart = (entry: unknown, why: string, reading: Reading, within?: Within): void => {
   if (reading.unreadable.length >= MOST_SET_APART) return
-  const json = JSON.stringify(entry)
-  const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
-  const of = within ?? entry
+  const of = within === undefined ? entry : within.message
   const endToEndId = id(field(of, "endToEndId"))
+  const json = JSON.stringify(
+    within === undefined ? entry : { endToEndId: endToEndId ?? id(field(of, "e2eId")), [within.path]: entry }
+  )
+  const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
   reading.unreadable.push({
     text: json.slice(0, read),
     reason: why,
-    endToEndId: within === undefined ? endToEndId : undefined,
+    endToEndId,
     marks: { txid: id(field(of, "txid")), endToEndId, key: pixKey(field(of, "chave")) }
   })
 }

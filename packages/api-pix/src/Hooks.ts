@@ -3,6 +3,7 @@
  *
  * Guarantees
  * - A fact names ids, never an amount or a state: these are read from the provider's API.
+ * - A byte order mark is ignored.
  * - Any text gives a `Hook` or an `UnknownHook`; nothing throws. At most 1,000 entries are read.
  * - Ids are the core of an entry, and the rest is read field by field: see `Decoding.ts`. Unreadable entries are set apart. A
  *   body with no readable entry is an `UnknownHook`.
@@ -143,7 +144,7 @@ const interPayout = (entry: unknown): Result.Result<HookFact, string> => {
 
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\ufeff/, ""))
   } catch {
     return undefined
   }

@@ -9,6 +9,18 @@ export type Resource = "cob" | "pix" | "webhook"
 /** A value that a provider wants in each call: the client id, a new UUID, or a setting of the connection by its name. */
 export type CallValue = "client-id" | "correlation-id" | { readonly setting: string }
 
+/** Where the balance of the bank account is. */
+export interface BalanceCall {
+  /** Below the origin. */
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  /** Asked for with a token of its own: a merchant may do without it. */
+  readonly scope: string
+  /** The field of what can be spent, and those of what cannot, beside it. */
+  readonly available: string
+  readonly blocked: ReadonlyArray<string>
+}
+
 export interface Profile {
   readonly name: string
   readonly title: string
@@ -48,6 +60,7 @@ export interface Profile {
   readonly payouts: "efi" | "sicoob" | "inter" | null
   /** MED by API. Its scopes are not among `scopes`, because a merchant may do without them. */
   readonly disputes: "efi" | null
+  readonly balance: BalanceCall | null
   /** Nobody has run these settings against the bank. */
   readonly evidence: "built from documents, not run against the bank"
 }

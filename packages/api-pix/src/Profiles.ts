@@ -29,6 +29,7 @@ export const bacen: Profile = {
   certificate: "either",
   payouts: null,
   disputes: null,
+  balance: null,
   evidence: "built from documents, not run against the bank"
 }
 
@@ -52,7 +53,14 @@ export const efi: Profile = {
   callbackAddresses: ["34.193.116.226"],
   certificate: "pkcs12",
   payouts: "efi",
-  disputes: "efi"
+  disputes: "efi",
+  balance: {
+    path: "/v2/gn/saldo",
+    query: { bloqueios: "true" },
+    scope: "gn.balance.read",
+    available: "saldo",
+    blocked: ["bloqueios.total"]
+  }
 }
 
 export const bancoDoBrasil: Profile = {
@@ -102,7 +110,14 @@ export const inter: Profile = {
   payoutScopes: INTER_PAYOUTS,
   headers: { "x-conta-corrente": { setting: "x-conta-corrente" } },
   certificate: "pem",
-  payouts: "inter"
+  payouts: "inter",
+  balance: {
+    path: "/banking/v2/saldo",
+    query: {},
+    scope: "extrato.read",
+    available: "disponivel",
+    blocked: ["bloqueadoCheque", "bloqueadoJudicialmente", "bloqueadoAdministrativo"]
+  }
 }
 
 export const itau: Profile = {

@@ -54,7 +54,7 @@ describe("a page", () => {
     )
     assert.deepStrictEqual(
       unreadable.map((each) => each.text.length),
-      [4096, 3004]
+      [4096, 3067]
     )
   })
 

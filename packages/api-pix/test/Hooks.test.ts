@@ -109,6 +109,11 @@ describe("hooks", () => {
     assert.match(reasonOf(bacen, check), /check of another provider/)
   })
 
+  it("a byte order mark is ignored", () => {
+    const body = JSON.stringify({ pix: [{ endToEndId: E2E }] })
+    assert.strictEqual(reasonOf(bacen, `\u{feff}${body}`), "known")
+  })
+
   it("unknown entries are set apart; a body of nothing else is unknown", () => {
     const body = { pix: [{ endToEndId: E2E }, { endToEndId: "short" }, { tipo: "OUTRO" }, null, 7] }
     const hook = Result.getOrThrow(decodeHook(efi, JSON.stringify(body)))

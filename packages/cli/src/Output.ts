@@ -57,7 +57,8 @@ const moneyFields = new Set([
   "bank_total",
   "books_total",
   "difference",
-  "unexplained"
+  "unexplained",
+  "change"
 ])
 
 const styles: Readonly<Record<string, (text: string) => string>> = {

@@ -1,4 +1,5 @@
 /** The comparison of a bank account's day with the books: what a line of it is. OPR-277. */
+import type { Filled } from "./BankStatement.ts"
 
 /**
  * - `matched`: both sides have it, on the same day;
@@ -34,3 +35,11 @@ export const unmatchedStates = [
 
 export const reconciliationStatuses = ["requested", "done", "failed"] as const
 export type ReconciliationStatus = (typeof reconciliationStatuses)[number]
+
+/** Why a day could not be compared. A `#` is a number. */
+export const dayFailures = [
+  "no statement of the bank has this day",
+  "the bank has more than # lines around the day",
+  "the books have more than # movements around the day"
+] as const
+export type DayFailure = Filled<(typeof dayFailures)[number]>

@@ -213,7 +213,8 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
       return method === "GET" && /\/(pix|enviados)(\/|$)/.test(path)
     default:
       return (
-        !(WRONG_ANSWERS as ReadonlyArray<Fault>).includes(fault) || /\/(cob|pix|pagamentos|infracoes)(\/|$)/.test(path)
+        !(WRONG_ANSWERS as ReadonlyArray<Fault>).includes(fault) ||
+        /\/(cob|pix|pagamentos|infracoes|saldo)(\/|$)/.test(path)
       )
   }
 }

@@ -104,6 +104,7 @@ import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
 import * as BankReconciliation from "./statements/BankReconciliation.ts"
+import { BankBalances } from "./statements/BankBalances.ts"
 import { BooksOfDay } from "./statements/BooksOfDay.ts"
 import { BankDays } from "./statements/BankDays.ts"
 import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
@@ -267,6 +268,7 @@ export const reconciler = Reconciliation.layer.pipe(
 /** What compares banks' statements with the books. */
 export const comparison = BankReconciliation.BankReconciliation.layer.pipe(
   Layer.provide(BooksOfDay.layer),
+  Layer.provideMerge(BankBalances.layer),
   Layer.provideMerge(inbound)
 )
 

@@ -30,8 +30,6 @@ import {
   amountFilters,
   byId,
   createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
   Id,
   idFilter,
   instantFilter,
@@ -39,9 +37,9 @@ import {
   revealQuery,
   Summary,
   textFilter,
-  walkedListOf,
   wordsFilter
 } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
 export const ChargeOrigin = Schema.Literals(["api", "checkout"])
@@ -113,20 +111,14 @@ export const chargesQuery = { ...listQuery, ...chargeFilters }
 
 export class ChargesGroup extends HttpApiGroup.make("charges")
   .add(
-    HttpApiEndpoint.get("list", "/", {
+    ...filteredList({
+      item: OperatorCharge,
       query: chargesQuery,
-      success: walkedListOf(OperatorCharge),
-      error: ValidationError
-    })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List every charge, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", { query: chargeFilters, success: Summary, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count and sum the charges that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: chargeFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the charges that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION),
+      filters: chargeFilters,
+      sum: Summary,
+      title: "List every charge, newest first",
+      items: "charges"
+    }),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,

@@ -13,17 +13,8 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import {
-  byId,
-  Count,
-  CountSummary,
-  createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
-  Id,
-  idFilter,
-  walkedListOf
-} from "./Fields.ts"
+import { byId, Count, CountSummary, createdFilters, Id, idFilter } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
 export type DeliveryStatus = typeof DeliveryStatus.Type
@@ -108,24 +99,14 @@ export const deliveriesQuery = { ...listQuery, ...deliveryFilters }
 
 export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   .add(
-    HttpApiEndpoint.get("list", "/", {
+    ...filteredList({
+      item: Delivery,
       query: deliveriesQuery,
-      success: walkedListOf(Delivery),
-      error: ValidationError
-    })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List webhook deliveries, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", {
-      query: deliveryFilters,
-      success: CountSummary,
-      error: ValidationError
-    })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count the deliveries that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: deliveryFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the deliveries that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION),
+      filters: deliveryFilters,
+      sum: CountSummary,
+      title: "List webhook deliveries, newest first",
+      items: "deliveries"
+    }),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: DeliveryDetail, error: NotFound })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Get a delivery with each of its attempts")

@@ -19,15 +19,13 @@ import {
   byId,
   Count,
   createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
   Id,
   idFilter,
   instantFilter,
   revealQuery,
-  Summary,
-  walkedListOf
+  Summary
 } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
 export type MessageAuthor = typeof MessageAuthor.Type
@@ -138,20 +136,14 @@ export const disputesQuery = {
 
 export class DisputesGroup extends HttpApiGroup.make("disputes")
   .add(
-    HttpApiEndpoint.get("list", "/", {
+    ...filteredList({
+      item: OperatorDispute,
       query: disputesQuery,
-      success: walkedListOf(OperatorDispute),
-      error: ValidationError
-    })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List disputes, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", { query: disputeFilters, success: Summary, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count and sum the disputes that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: disputeFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the disputes that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION),
+      filters: disputeFilters,
+      sum: Summary,
+      title: "List disputes, newest first",
+      items: "disputes"
+    }),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,

@@ -12,18 +12,8 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import {
-  byId,
-  Count,
-  CountSummary,
-  createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
-  Id,
-  idFilter,
-  textFilter,
-  walkedListOf
-} from "./Fields.ts"
+import { byId, Count, CountSummary, createdFilters, Id, idFilter, textFilter } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 
 /** A request to `/v1` and its response. */
 export const RequestLogEntry = Schema.Struct({
@@ -90,20 +80,14 @@ export const exportQuery = createdFilters
 
 export class RequestsGroup extends HttpApiGroup.make("requests")
   .add(
-    HttpApiEndpoint.get("list", "/", {
+    ...filteredList({
+      item: RequestLogEntry,
       query: requestsQuery,
-      success: walkedListOf(RequestLogEntry),
-      error: ValidationError
+      filters: requestFilters,
+      sum: CountSummary,
+      title: "List requests to `/v1`, newest first",
+      items: "requests"
     })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List requests to `/v1`, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", { query: requestFilters, success: CountSummary, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count the requests that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: requestFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the requests that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION)
   )
   .prefix("/operator/v1/requests")
   .middleware(OperatorAuthentication)

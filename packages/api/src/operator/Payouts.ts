@@ -39,16 +39,14 @@ import {
   amountFilters,
   byId,
   createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
   Id,
   idFilter,
   revealQuery,
   Summary,
   textFilter,
-  walkedListOf,
   wordsFilter
 } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettlePayout } from "./Settlements.ts"
 import { OperatorRecipient } from "./Recipient.ts"
@@ -141,20 +139,14 @@ export const payoutsQuery = { ...listQuery, ...payoutFilters }
 
 export class PayoutsGroup extends HttpApiGroup.make("payouts")
   .add(
-    HttpApiEndpoint.get("list", "/", {
+    ...filteredList({
+      item: OperatorPayout,
       query: payoutsQuery,
-      success: walkedListOf(OperatorPayout),
-      error: ValidationError
-    })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List every payout, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", { query: payoutFilters, success: Summary, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count and sum the payouts that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: payoutFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the payouts that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION),
+      filters: payoutFilters,
+      sum: Summary,
+      title: "List every payout, newest first",
+      items: "payouts"
+    }),
     HttpApiEndpoint.get("retrieve", "/:id", {
       params: byId,
       query: revealQuery,

@@ -19,6 +19,19 @@ const SignedCents = Schema.Int.annotate({ description: "Cents; negative where mo
 
 export const LineState = Schema.Literals(lineStates)
 
+const BalanceReading = Schema.Struct({
+  at: Instant,
+  bank: Schema.NullOr(SignedCents).annotateKey({ description: "What the bank account has, with what is blocked." }),
+  books: Schema.NullOr(SignedCents).annotateKey({ description: "What the books had of it then." }),
+  difference: Schema.NullOr(SignedCents).annotateKey({
+    description: "The first less the second: the owner's own money, and what the books do not know."
+  }),
+  change: Schema.NullOr(SignedCents).annotateKey({
+    description: "The difference less that of the reading before. Null at the first reading."
+  }),
+  problem: Schema.NullOr(Schema.String).annotateKey({ description: "Why the balance could not be read." })
+})
+
 export const Reconciliation = Schema.Struct({
   id: Id,
   object: Schema.Literal("reconciliation"),
@@ -39,6 +52,9 @@ export const Reconciliation = Schema.Struct({
     description: "Count and difference of the lines by state."
   }),
   lines_left_out: Count.annotate({ description: "Lines beyond the most that are kept." }),
+  balance: Schema.NullOr(BalanceReading).annotateKey({
+    description: "What the bank says by its API after the day. Null where it was not asked, or has none."
+  }),
   done_at: Schema.NullOr(Instant),
   created_at: Instant
 }).annotate({ identifier: "Reconciliation" })

@@ -9,16 +9,8 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
-import {
-  amountFilters,
-  byId,
-  createdFilters,
-  CSV_DESCRIPTION,
-  csvFile,
-  idFilter,
-  Summary,
-  walkedListOf
-} from "./Fields.ts"
+import { amountFilters, byId, createdFilters, idFilter, Summary } from "./Fields.ts"
+import { filteredList } from "./FilteredList.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
 
@@ -34,16 +26,14 @@ export const refundsQuery = { ...listQuery, ...refundFilters }
 
 export class RefundsGroup extends HttpApiGroup.make("refunds")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: refundsQuery, success: walkedListOf(Refund), error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "List refunds, newest first"),
-    HttpApiEndpoint.get("summary", "/summary", { query: refundFilters, success: Summary, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Count and sum the refunds that filters leave"),
-    HttpApiEndpoint.get("export", "/export", { query: refundFilters, success: csvFile, error: ValidationError })
-      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Export the refunds that filters leave as CSV")
-      .annotate(OpenApi.Description, CSV_DESCRIPTION),
+    ...filteredList({
+      item: Refund,
+      query: refundsQuery,
+      filters: refundFilters,
+      sum: Summary,
+      title: "List refunds, newest first",
+      items: "refunds"
+    }),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Refund, error: NotFound })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Get a refund")

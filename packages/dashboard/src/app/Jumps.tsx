@@ -1,6 +1,6 @@
 /** Single keys that lead somewhere: `g` and a letter to a page, `?` to the list of all keys. */
 import { useSignal } from "@preact/signals"
-import { useEffect, useRef } from "preact/hooks"
+import { useLayoutEffect, useRef } from "preact/hooks"
 import { inBoth, words } from "../words/Words.ts"
 import { go } from "./Router.ts"
 import { hasShortcuts } from "./Shortcuts.ts"
@@ -31,7 +31,8 @@ export const Jumps = () => {
   const dialog = useRef<HTMLDialogElement>(null)
   const isAsked = useSignal(false)
   const text = jumpWords()
-  useEffect(() => {
+  // Not after the paint: a key that is pressed as soon as the page is seen counts.
+  useLayoutEffect(() => {
     let pressedAt = Number.NEGATIVE_INFINITY
     const onKey = (event: KeyboardEvent) => {
       const { altKey, ctrlKey, key, metaKey, target, timeStamp } = event

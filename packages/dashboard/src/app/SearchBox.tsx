@@ -9,7 +9,7 @@
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import type { SearchResults } from "@pix-payments/api/operator/Search"
 import { useSignal } from "@preact/signals"
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { inBoth, words } from "../words/Words.ts"
 import { call } from "./Client.ts"
 import { jumps } from "./Jumps.tsx"
@@ -60,7 +60,7 @@ export const SearchBox = () => {
   const isOpen = useSignal(false)
   const text = searchWords()
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const focus = (event: KeyboardEvent) => {
       const isCommand = (event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k"
       const isSlash = event.key === "/" && hasShortcuts.peek() && !isWriting(event.target)

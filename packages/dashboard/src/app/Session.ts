@@ -1,10 +1,11 @@
 /**
  * The session of the page: who is signed in.
  *
- * Guarantee: a browser that has not signed in makes no request, because a refused one would be an error in its console. The page
- * cannot read the session's cookie, so a mark in the browser's storage says that there may be one. A link is used by a
- * request of the page that a person sees: neither a prefetch nor a prerendered page uses it. It replaces nobody's session
- * without an answer.
+ * Guarantees:
+ * - A browser that has not signed in makes no request, because a refused one would be an error in its console. The page cannot
+ *   read the session's cookie, so a flag in local storage says that there may be one.
+ * - Only a visible page uses a link: neither a prefetch nor a prerendered page does.
+ * - A link does not replace another session without a question.
  */
 import { computed, signal } from "@preact/signals"
 import type { Session } from "@pix-payments/api/operator/Sessions"
@@ -15,7 +16,7 @@ import { go } from "./Router.ts"
 /** Undefined before the server has answered, null where nobody is signed in. */
 const current = signal<Session | null | undefined>(undefined)
 
-const MARK = "signed-in"
+const FLAG = "signed-in"
 
 /** What the fragment of the address brings: a link's token, or how a sign-in elsewhere ended. It is removed. */
 const arrival = (): { readonly link: string | null; readonly signIn: string | null } => {
@@ -34,13 +35,13 @@ const load = async (): Promise<void> => {
     return
   }
   current.value = null
-  if (outcome.problem.code === "UNAUTHORIZED") globalThis.localStorage?.removeItem(MARK)
+  if (outcome.problem.code === "UNAUTHORIZED") globalThis.localStorage?.removeItem(FLAG)
 }
 
 const accept = (session: Session): void => {
   current.value = session
   hasSession.value = true
-  globalThis.localStorage?.setItem(MARK, "1")
+  globalThis.localStorage?.setItem(FLAG, "1")
 }
 
 /** Why a link or the identity provider did not sign in. */
@@ -88,12 +89,12 @@ const start = async (): Promise<void> => {
   else current.value = null
 }
 
-/** A link that arrived while somebody is signed in. It waits for an answer. */
+/** A link that arrived while a session may exist. The page asks before it is used. */
 const offered = signal<string | undefined>(undefined)
 
-const mayBeSignedIn = (): boolean => globalThis.localStorage?.getItem(MARK) === "1"
+const mayBeSignedIn = (): boolean => globalThis.localStorage?.getItem(FLAG) === "1"
 
-/** Also where the server does not say. */
+/** True also where the server cannot be reached. */
 const isSignedIn = async (): Promise<boolean> => {
   if (mayBeSignedIn() && (current.value ?? null) === null) await load()
   return mayBeSignedIn()
@@ -152,7 +153,7 @@ export const session = {
   signOut: (): void => {
     // First, so that no part of the page asks for anything with the ended session.
     current.value = null
-    globalThis.localStorage?.removeItem(MARK)
+    globalThis.localStorage?.removeItem(FLAG)
     forgetDrafts()
     ending = call((api) => api.session.end({}))
   }

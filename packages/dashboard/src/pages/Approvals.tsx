@@ -9,7 +9,7 @@ import { ApprovalStatus } from "@pix-payments/domain/Approval"
 import { legible } from "@pix-payments/domain/Text"
 import { type Signal, useSignal } from "@preact/signals"
 import * as Effect from "effect/Effect"
-import { useEffect } from "preact/hooks"
+import { useLayoutEffect } from "preact/hooks"
 import { call, type Outcome } from "../app/Client.ts"
 import { may, session } from "../app/Session.ts"
 import { hasShortcuts } from "../app/Shortcuts.ts"
@@ -195,7 +195,7 @@ const Selected = ({
 }
 
 const useDecisionKeys = () =>
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!hasShortcuts.peek()) return
       const { key, target } = event

@@ -10,8 +10,10 @@ import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detai
 import { Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { State } from "../parts/State.tsx"
+import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 import { unmatchedOf } from "./Reconciliations.tsx"
+import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
 
 export const ReconciliationPage = ({ id }: { readonly id: string }) => {
@@ -41,10 +43,11 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
               />
             )}
           </Head>
-          {day.reason !== null && <p class="card banner warn">{day.reason}</p>}
+          {day.reason !== null && <p class="card banner warn">{remarkText(day.reason)}</p>}
           <section class="cols">
             <States day={day} />
             <Sums day={day} />
+            <Balance of={day.balance} />
           </section>
           <Lines day={day} />
         </>
@@ -68,6 +71,28 @@ const Sums = ({ day }: { readonly day: Reconciliation }) => {
           [text.connection, <IdLink id={day.connection_id} to="connections" key="connection" />]
         ]}
       />
+    </Card>
+  )
+}
+
+/** What the bank says by its API, beside the books. */
+const Balance = ({ of }: { readonly of: Reconciliation["balance"] }) => {
+  const text = reconciliationWords()
+  if (of === null) return null
+  const { at, bank, books, change, difference, problem } = of
+  return (
+    <Card title={text.balance}>
+      <Facts
+        of={[
+          [text.readAt, <Time of={at} key="at" />],
+          [text.bank, bank !== null && money(bank)],
+          [text.books, books !== null && money(books)],
+          [text.difference, difference !== null && money(difference)],
+          [text.change, change !== null && <b key="change">{money(change)}</b>],
+          [text.notRead, problem]
+        ]}
+      />
+      {difference !== null && <p class="quiet pad">{text.balanceHint}</p>}
     </Card>
   )
 }

@@ -16,6 +16,7 @@ import { List, Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
+import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, reconciliationWords } from "./reconciliationWords.ts"
 
 const MAX_FILES = 20
@@ -109,12 +110,12 @@ const Unread = ({ of }: { readonly of: BankStatement }) => {
       {text.imported(of.lines_read, of.lines_new, of.lines_unread)}
       {of.problems.map((problem) => (
         <div class="under" key={problem}>
-          {problem}
+          {remarkText(problem)}
         </div>
       ))}
       {shown.map(({ line, reason, text: written }) => (
         <div class="under" key={line}>
-          {text.line(line)}: {reason} <bdi class="quiet">{written}</bdi>
+          {text.line(line)}: {remarkText(reason)} <bdi class="quiet">{written}</bdi>
         </div>
       ))}
       {of.lines_unread > shown.length && (

@@ -1,4 +1,4 @@
-/** Inter's payouts, with an idempotency key. Sources: `openapi/inter.yaml`. */
+/** Inter's payouts, with an idempotency key, and its balance. Sources: `openapi/inter.yaml`. */
 import * as Result from "effect/Result"
 import type { Provider } from "../provider/Provider.ts"
 import type { Refusal } from "../provider/Refusal.ts"
@@ -7,7 +7,17 @@ import { json } from "./Answer.ts"
 import type { Input, Routes } from "./Routes.ts"
 import { localTime } from "./Views.ts"
 
-export const interRoutes = ({ settings, payouts }: Provider): Routes => ({
+export const interRoutes = ({ balanceCents, blockedCents, settings, payouts }: Provider): Routes => ({
+  "get /banking/v2/saldo": () =>
+    Result.succeed(
+      json(200, {
+        disponivel: (balanceCents() - blockedCents()) / 100,
+        bloqueadoCheque: 0,
+        bloqueadoJudicialmente: 0,
+        bloqueadoAdministrativo: blockedCents() / 100,
+        limite: 0
+      })
+    ),
   "post /banking/v2/pix": ({ headers, body }) => {
     const key = headers["x-id-idempotente"]!
     const sent = Result.orElse(payouts.get(key), () =>

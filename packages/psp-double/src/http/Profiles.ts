@@ -74,10 +74,10 @@ export const efi: Profile = {
       : bacenForbidden(operation)
 }
 
-/** Scopes that the payouts of a variant need. */
+/** Scopes that the bank's own operations of a variant need. */
 export const PAYOUT_SCOPES = {
   sicoob: ["cco_transferencias", "cco_consulta"],
-  inter: ["pagamento-pix.write", "pagamento-pix.read"],
+  inter: ["pagamento-pix.write", "pagamento-pix.read", "extrato.read"],
   none: []
 } as const
 

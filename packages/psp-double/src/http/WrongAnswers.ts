@@ -13,7 +13,7 @@ import { localTime } from "./Views.ts"
 /** The value of a field instead of its own; undefined leaves the field out. */
 type Rewrite = (field: string, value: unknown) => unknown
 
-const AMOUNTS = new Set(["valor", "original"])
+const AMOUNTS = new Set(["valor", "original", "saldo", "disponivel"])
 const KEYS = new Set(["chave"])
 const TXIDS = new Set(["txid"])
 const IDS = new Set(["endToEndId", "e2eId", "endToEnd", "id", "rtrId", "idEnvio", "codigoSolicitacao", "idInfracao"])

@@ -60,7 +60,11 @@ const problemOf = (text: string): string | undefined => {
   }
   if (url === null) return "it is not a valid URL. Special characters in a password are percent-encoded"
   if (url.hash !== "") return "it has a #. Write %23 in a password"
-  const unknown = [...new Set(url.searchParams.keys())].filter((name) => !parameters.has(name))
+  const names = [...new Set(url.searchParams.keys())]
+  // The driver takes the last one, without a word.
+  const repeated = names.filter((name) => given(name).length > 1)
+  if (repeated.length > 0) return `parameters are given twice: ${repeated.map(shown).join(", ")}. Leave one of each`
+  const unknown = names.filter((name) => !parameters.has(name))
   if (unknown.length === 0) return undefined
   const advised = new Set(unknown.flatMap((name) => advice[name] ?? []))
   return [`parameters are not understood: ${unknown.map(shown).join(", ")}. Remove them`, ...advised].join(". ")

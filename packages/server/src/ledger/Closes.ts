@@ -61,38 +61,10 @@ export class Closes extends Context.Service<
     Closes,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const ids = yield* Ids
-      const lines = yield* Lines
-
-      const days: Closes["Service"]["days"] = Effect.fnUntraced(function* (of, after, through, each) {
-        const book = bookOf(of)
-        let { place, start }: { place: Place; start: DayStart } = after
-        let open = undefined as ReturnType<typeof openDay> | undefined
-        while (true) {
-          const read = yield* lines.after(of, place, through, LINES_AT_ONCE)
-          for (let first = 0; first < read.length;) {
-            const { day } = read[first]!
-            const end = read.findIndex((line, index) => index > first && line.day !== day)
-            const ofDay = read.slice(first, end < 0 ? read.length : end)
-            if (open !== undefined && open.day !== day) {
-              start = yield* each(open.close())
-              open = undefined
-            }
-            open ??= openDay(book, ownerOf(of), day, start)
-            open.add(ofDay)
-            first += ofDay.length
-          }
-          if (read.length < LINES_AT_ONCE) break
-          place = placeAfter(of, read.at(-1)!)
-        }
-        if (open !== undefined) yield* each(open.close())
-      })
-
-      const lastOf = (of: BooksOf, before = "infinity") =>
-        Effect.map(
-          orUnavailable(sql.unsafe<CloseRow>(...findLast({ owner: ownerOf(of), book: bookOf(of), before }))),
-          ([row]) => row
-        )
+      const days = daysOf(yield* Lines)
+      const last = lastOf(sql)
+      const accounts = yield* closeAccounts
+      const connections = yield* closeConnections
 
       const lastEndedDay = Effect.gen(function* () {
         const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS
@@ -100,108 +72,14 @@ export class Closes extends Context.Service<
         return row!.day
       })
 
-      /** Closes the days of one owner. Its day is raised already. */
-      const closeOwner = Effect.fnUntraced(function* (of: BooksOf, through: string) {
-        const last = yield* lastOf(of)
-        let count = 0
-        yield* days(of, afterClose(of, last), through, (closed) =>
-          Effect.gen(function* () {
-            const { epochMs, id } = ids.next()
-            const row = rowOf(closed, { id, owner_id: ownerOf(of), book: bookOf(of), closed_at: epochMs })
-            const stored = yield* runToCompletion(sql)(sql.unsafe(...insertClose({ closes: [row] })))
-            count += stored.length
-            return closed
-          })
-        )
-        if ("accountId" in of) yield* runToCompletion(sql)(sql.unsafe(...reopen({ owner: of.accountId, through })))
-        return count
-      })
-
-      const closeAll = (owners: ReadonlyArray<BooksOf>, through: string) =>
-        Effect.map(
-          Effect.forEach(
-            owners,
-            (of) =>
-              Effect.catchCause(closeOwner(of, through), (cause) =>
-                Effect.as(logFailure(ownerOf(of), describeCause(cause)), 0)
-              ),
-            { concurrency: CONCURRENCY }
-          ),
-          (counts) => counts.reduce((sum, count) => sum + count, 0)
-        )
-
-      /** Those of the owners whose later postings get a later day. A locked one waits for the next round. */
-      const raise = (owners: ReadonlyArray<string>, through: string) =>
-        Effect.map(
-          bisect(
-            owners,
-            (some) => attemptWrite(sql, sql.unsafe<{ owner_id: string }>(...raiseDays({ owners: some, through }))),
-            (owner, { code }) => logFailure(owner, code)
-          ),
-          (raised) => raised.flat().map(({ owner_id }) => owner_id)
-        )
-
-      /** Waits for the transactions that are open now: they may have read the day before it was raised. False where one stays. */
-      const earlierTransactionsEnd = Effect.gen(function* () {
-        const open = yield* orUnavailable(sql.unsafe<{ id: string }>(openTransactions))
-        const ids = open.map(({ id }) => id)
-        if (ids.length === 0) return true
-        for (let waits = 0; waits < MOST_WAITS; waits++) {
-          const [row] = yield* orUnavailable(sql.unsafe<{ some: boolean }>(...areOpen({ ids })))
-          if (row?.some !== true) return true
-          yield* Effect.sleep("100 millis")
-        }
-        return false
-      })
-
-      const closeAccounts = Effect.fnUntraced(function* (through: string) {
-        let count = 0
-        let after = { day: "-infinity", id: NIL }
-        while (true) {
-          const due = yield* orUnavailable(
-            sql.unsafe<{ owner_id: string; open_day: string }>(...findDue({ through, ...after }))
-          )
-          if (due.length === 0) return count
-          const last = due.at(-1)!
-          after = { day: last.open_day, id: last.owner_id }
-          const raised = yield* raise(
-            due.map(({ owner_id }) => owner_id),
-            through
-          )
-          count += yield* closeAll(
-            raised.map((accountId) => ({ accountId })),
-            through
-          )
-        }
-      })
-
-      const closeConnections = Effect.fnUntraced(function* (through: string) {
-        const due = yield* orUnavailable(sql.unsafe<{ id: string }>(...findDueConnections({ through })))
-        if (due.length === 0) return 0
-        const raised = yield* raise(
-          due.map(({ id }) => id),
-          through
-        )
-        if (!(yield* earlierTransactionsEnd)) {
-          yield* Effect.logWarning(
-            "bank accounts are closed later: a transaction has been open since before the day ended"
-          )
-          return 0
-        }
-        return yield* closeAll(
-          raised.map((connectionId) => ({ connectionId })),
-          through
-        )
-      })
-
       return Closes.of({
         closeDue: Effect.gen(function* () {
           const through = yield* lastEndedDay
-          const closing = Effect.zipWith(closeAccounts(through), closeConnections(through), (one, other) => one + other)
+          const closing = Effect.zipWith(accounts(through), connections(through), (one, other) => one + other)
           const connection = yield* sql.reserve
           return Option.getOrElse(yield* exclusively(connection, closing, CLOSING_LOCK), () => 0)
         }).pipe(Effect.scoped, transientAsUnavailable),
-        last: lastOf,
+        last,
         between: (of, from, to) =>
           orUnavailable(sql.unsafe<CloseRow>(...findBetween({ owner: ownerOf(of), book: bookOf(of), from, to }))),
         list: (of, page) =>
@@ -226,6 +104,151 @@ export const loop = Layer.effectDiscard(
     Effect.forkScoped(BackgroundLoop.run("daily closes", Effect.as(closeDue, 0), Effect.sleep("1 minute")))
   )
 )
+
+const daysOf = (lines: Lines["Service"]): Closes["Service"]["days"] =>
+  Effect.fnUntraced(function* (of, after, through, each) {
+    const book = bookOf(of)
+    let { place, start }: { place: Place; start: DayStart } = after
+    let open = undefined as ReturnType<typeof openDay> | undefined
+    while (true) {
+      const read = yield* lines.after(of, place, through, LINES_AT_ONCE)
+      for (let first = 0; first < read.length;) {
+        const { day } = read[first]!
+        const end = read.findIndex((line, index) => index > first && line.day !== day)
+        const ofDay = read.slice(first, end < 0 ? read.length : end)
+        if (open !== undefined && open.day !== day) {
+          start = yield* each(open.close())
+          open = undefined
+        }
+        open ??= openDay(book, ownerOf(of), day, start)
+        open.add(ofDay)
+        first += ofDay.length
+      }
+      if (read.length < LINES_AT_ONCE) break
+      place = placeAfter(of, read.at(-1)!)
+    }
+    if (open !== undefined) yield* each(open.close())
+  })
+
+const lastOf =
+  (sql: SqlClient): Closes["Service"]["last"] =>
+  (of, before = "infinity") =>
+    Effect.map(
+      orUnavailable(sql.unsafe<CloseRow>(...findLast({ owner: ownerOf(of), book: bookOf(of), before }))),
+      ([row]) => row
+    )
+
+/** Closes the days of owners, each by itself. */
+const closeOwners = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const ids = yield* Ids
+  const days = daysOf(yield* Lines)
+  const lastClose = lastOf(sql)
+
+  /** Closes the days of one owner. Its day is raised already. */
+  const closeOwner = Effect.fnUntraced(function* (of: BooksOf, through: string) {
+    const last = yield* lastClose(of)
+    let count = 0
+    yield* days(of, afterClose(of, last), through, (closed) =>
+      Effect.gen(function* () {
+        const { epochMs, id } = ids.next()
+        const row = rowOf(closed, { id, owner_id: ownerOf(of), book: bookOf(of), closed_at: epochMs })
+        const stored = yield* runToCompletion(sql)(sql.unsafe(...insertClose({ closes: [row] })))
+        count += stored.length
+        return closed
+      })
+    )
+    if ("accountId" in of) yield* runToCompletion(sql)(sql.unsafe(...reopen({ owner: of.accountId, through })))
+    return count
+  })
+
+  const closeAll = (owners: ReadonlyArray<BooksOf>, through: string) =>
+    Effect.map(
+      Effect.forEach(
+        owners,
+        (of) =>
+          Effect.catchCause(closeOwner(of, through), (cause) =>
+            Effect.as(logFailure(ownerOf(of), describeCause(cause)), 0)
+          ),
+        { concurrency: CONCURRENCY }
+      ),
+      (counts) => counts.reduce((sum, count) => sum + count, 0)
+    )
+
+  /** Those of the owners whose later postings get a later day. A locked one waits for the next round. */
+  const raise = (owners: ReadonlyArray<string>, through: string) =>
+    Effect.map(
+      bisect(
+        owners,
+        (some) => attemptWrite(sql, sql.unsafe<{ owner_id: string }>(...raiseDays({ owners: some, through }))),
+        (owner, { code }) => logFailure(owner, code)
+      ),
+      (raised) => raised.flat().map(({ owner_id }) => owner_id)
+    )
+
+  return { closeAll, raise }
+})
+
+const closeAccounts = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { closeAll, raise } = yield* closeOwners
+
+  return Effect.fnUntraced(function* (through: string) {
+    let count = 0
+    let after = { day: "-infinity", id: NIL }
+    while (true) {
+      const due = yield* orUnavailable(
+        sql.unsafe<{ owner_id: string; open_day: string }>(...findDue({ through, ...after }))
+      )
+      if (due.length === 0) return count
+      const last = due.at(-1)!
+      after = { day: last.open_day, id: last.owner_id }
+      const raised = yield* raise(
+        due.map(({ owner_id }) => owner_id),
+        through
+      )
+      count += yield* closeAll(
+        raised.map((accountId) => ({ accountId })),
+        through
+      )
+    }
+  })
+})
+
+const closeConnections = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { closeAll, raise } = yield* closeOwners
+
+  return Effect.fnUntraced(function* (through: string) {
+    const due = yield* orUnavailable(sql.unsafe<{ id: string }>(...findDueConnections({ through })))
+    if (due.length === 0) return 0
+    const raised = yield* raise(
+      due.map(({ id }) => id),
+      through
+    )
+    if (!(yield* earlierTransactionsEnd(sql))) {
+      yield* Effect.logWarning("bank accounts are closed later: a transaction has been open since before the day ended")
+      return 0
+    }
+    return yield* closeAll(
+      raised.map((connectionId) => ({ connectionId })),
+      through
+    )
+  })
+})
+
+/** Waits for the transactions that are open now: they may have read the day before it was raised. False where one stays. */
+const earlierTransactionsEnd = Effect.fnUntraced(function* (sql: SqlClient) {
+  const open = yield* orUnavailable(sql.unsafe<{ id: string }>(openTransactions))
+  const ids = open.map(({ id }) => id)
+  if (ids.length === 0) return true
+  for (let waits = 0; waits < MOST_WAITS; waits++) {
+    const [row] = yield* orUnavailable(sql.unsafe<{ some: boolean }>(...areOpen({ ids })))
+    if (row?.some !== true) return true
+    yield* Effect.sleep("100 millis")
+  }
+  return false
+})
 
 const LINES_AT_ONCE = 5000
 const CONCURRENCY = 4

@@ -62,7 +62,8 @@ export class LineDetails extends Context.Service<
             charges: yield* read<ChargeRow>(findCharges, [...ofKind("charge"), ...accepted]),
             payouts: yield* read<PayoutRow>(findPayouts, ofKind("payout")),
             refunds: yield* read<RefundRow>(findRefunds, sources),
-            returns: yield* read<RefundRow>(findReturnsOfDisputes, sources),
+            disputes: yield* read<RefundRow>(findReturnsOfDisputes, sources),
+            returns: yield* read<RefundRow>(findReturnsOfExceptions, sources),
             releases: yield* read<ReleaseRow>(findReleases, pending)
           }
           return lines.map((line) => detailOf(line, found))
@@ -76,8 +77,10 @@ interface Found {
   readonly charges: ReadonlyMap<string, ChargeRow>
   readonly payouts: ReadonlyMap<string, PayoutRow>
   readonly exceptions: ReadonlyMap<string, ExceptionRow>
-  /** By their ids, and by those of their disputes. */
   readonly refunds: ReadonlyMap<string, RefundRow>
+  /** The return of each. */
+  readonly disputes: ReadonlyMap<string, RefundRow>
+  /** Of exceptions' money. */
   readonly returns: ReadonlyMap<string, RefundRow>
   readonly releases: ReadonlyMap<string, ReleaseRow>
 }
@@ -87,11 +90,12 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
   const exception = found.exceptions.get(line.resource_id)
   const charge = found.charges.get(exception?.charge_id ?? line.resource_id)
   const payout = found.payouts.get(line.resource_id)
-  const refund = line.source_id === null ? undefined : found.refunds.get(line.source_id)
-  const back = refund ?? (line.source_id === null ? undefined : found.returns.get(line.source_id))
+  const sourceId = line.source_id ?? ""
+  const refund = found.refunds.get(sourceId)
+  const back = refund ?? found.disputes.get(sourceId) ?? found.returns.get(sourceId)
   return {
     source:
-      line.source_id === null
+      line.source_id === null || found.returns.has(sourceId)
         ? { object: kind as SourceObject, id: line.resource_id }
         : { object: refund === undefined ? "dispute" : "refund", id: line.source_id },
     endToEndId: exception?.end_to_end_id ?? charge?.end_to_end_id ?? payout?.end_to_end_id ?? null,
@@ -192,8 +196,13 @@ const findRefunds = listed((ids) => `SELECT id, provider_id FROM refunds WHERE i
 
 const findReturnsOfDisputes = listed(
   (ids) => `
-  SELECT d.id, r.provider_id FROM disputes d JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
+  SELECT d.id, coalesce(d.return_id, r.provider_id) AS provider_id
+  FROM disputes d LEFT JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
   WHERE d.id = ANY (${ids})`
+)
+
+const findReturnsOfExceptions = listed(
+  (ids) => `SELECT id, return_id AS provider_id FROM exception_returns WHERE id = ANY (${ids})`
 )
 
 const findReleases = listed(

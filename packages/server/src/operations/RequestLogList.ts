@@ -14,16 +14,8 @@ import {
   readWalked,
   type Walkable
 } from "../database/statements/Paging.ts"
-import {
-  type Column,
-  type Condition,
-  equals,
-  equalsUnindexed,
-  everyValue,
-  inSubquery,
-  is,
-  isOneOf
-} from "../database/statements/Seek.ts"
+import { type Condition, equals, equalsUnindexed, isOneOf } from "../database/statements/Condition.ts"
+import { type Column, everyValue, inSubquery, is } from "../database/statements/Seek.ts"
 
 export interface RequestFilters extends CreatedBetween {
   readonly key_id?: string | undefined

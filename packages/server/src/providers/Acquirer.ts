@@ -226,6 +226,8 @@ export interface Provider {
     readonly outcome: (payout: PayoutQuestion) => Effect.Effect<PayoutProgress, AcquirerUnclear>
     readonly list?: (range: Range) => Effect.Effect<Paged<SentPayout>, AcquirerUnclear>
   }
+  /** Cents that the bank account has now, with what is blocked. */
+  readonly balance?: Effect.Effect<number, AcquirerUnclear>
   readonly disputes?: {
     readonly list?: (range: Range) => Effect.Effect<Paged<ReportedDispute>, AcquirerUnclear>
     readonly defend: (order: DefenseOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>

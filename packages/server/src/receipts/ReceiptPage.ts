@@ -60,10 +60,12 @@ const style = `
 body{font:16px/1.45 system-ui,sans-serif;color:#111;background:#fff;max-width:34rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.25rem;margin:0 0 .5rem}h2{font-size:.85rem;color:#555;margin:1.25rem 0 .25rem}
 .amount{font-size:2rem;font-weight:600;margin:.25rem 0}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
+dl{display:grid;grid-template-columns:9rem 1fr;gap:.2rem 1rem;margin:0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
 footer{display:flex;gap:1rem;align-items:center;border-top:1px solid #ccc;margin-top:1.5rem;padding-top:1rem;font-size:.85rem;overflow-wrap:anywhere}
 svg{flex:none;width:9rem;height:9rem}
 @media (max-width:30rem){dl{grid-template-columns:1fr}dt{margin-top:.4rem}footer{flex-direction:column;align-items:flex-start}}
+svg{background:#fff}
+@media screen and (prefers-color-scheme:dark){body{color:#eee;background:#15181b}h2,dt{color:#a5abb1}footer{border-color:#3a3f44}a{color:#7cc4ff}}
 @media print{body{margin:0}}
 `
 

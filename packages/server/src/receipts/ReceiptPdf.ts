@@ -63,14 +63,15 @@ const drawn = ({ amount, notice, sections, title, verify }: ReceiptText, url: st
   return commands.join("\n")
 }
 
-/** The QR code, below `top`. */
+/** The QR code, below `top`: one path, so that no renderer draws seams between its squares. */
 const squares = (url: string, top: number): ReadonlyArray<string> => {
   const { data } = encode(url, { border: 0 })
-  return data.flatMap((row, at) =>
+  const dark = data.flatMap((row, at) =>
     row.flatMap((isDark, column) =>
-      isDark ? [`${LEFT + column * SQUARE} ${top - (at + 1) * SQUARE} ${SQUARE} ${SQUARE} re f`] : []
+      isDark ? [`${LEFT + column * SQUARE} ${top - (at + 1) * SQUARE} ${SQUARE} ${SQUARE} re`] : []
     )
   )
+  return [...dark, "f"]
 }
 
 const SQUARE = 3

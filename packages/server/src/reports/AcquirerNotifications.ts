@@ -54,112 +54,16 @@ export class AcquirerNotifications extends Context.Service<
   static readonly layer = Layer.effect(
     AcquirerNotifications,
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const ids = yield* Ids
       const charges = yield* Charges
-      const payouts = yield* Payouts
       const disputes = yield* Disputes
-      const exceptionDisputes = yield* ExceptionDisputes
-      const orders = yield* RefundOrders
-      const payments = yield* ChargePayments
       const reversals = yield* Reversals
-      const returns = yield* ExceptionReturns
       const returnedPayouts = yield* ReturnedPayouts
-      const store = yield* OrderStore
-      const late = yield* LateOutcomes
-
-      /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
-      const batched = (
-        received: ReceivedNotification,
-        effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
-      ) =>
-        Effect.gen(function* () {
-          const outcome = yield* ignoringCopies(effect)
-          if (outcome === "ignored" || outcome === "unknown")
-            yield* runToCompletion(sql)(record(sql, received, outcome))
-          return outcome
-        })
-
-      /** For effects that are committed in a transaction with the notification's key and record. */
-      const transacted = (
-        received: ReceivedNotification,
-        effect: Effect.Effect<Outcome, NotFoundError | PaymentArrived | ChangedMeanwhile | Unavailable | SqlError>
-      ): Effect.Effect<Outcome, Unavailable> => {
-        const known = Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
-        const attempt: Effect.Effect<Outcome, Unavailable> = applyOnce(sql, received, known).pipe(
-          runToCompletion(sql),
-          Effect.catchTags({ PaymentArrived: () => attempt, ChangedMeanwhile: () => attempt })
-        )
-        return attempt
-      }
-
-      const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
-
-      /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
-      const returned = Effect.fnUntraced(function* (
-        { connectionId, externalId, orderId }: Returned,
-        outcome: ReturnOutcome
-      ) {
-        const order = isUuid(orderId) ? yield* store.find(orderId) : undefined
-        if (order === undefined || order.kind === "cancel" || order.kind === "defend") return "unknown" as const
-        let applied: Outcome = "applied"
-        if (order.state !== "ordered") applied = yield* late.ofReturn(orderId, { ...lateFrom(outcome), externalId })
-        else if (isChargeOrder(order)) yield* orders.settle(order, outcome)
-        else if (!(yield* returns.finish(orderId, outcome))) {
-          // It was ended meanwhile; or its exception is not kept any more.
-          return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
-        }
-        if (outcome._tag === "Completed" && isEffect(applied)) {
-          yield* claimKey(sql, keyOfReturn(orderId, connectionId ?? null), orderId)
-        }
-        return applied
-      })
-
-      /** The outcome of a dispute: of a charge, or of money that an account accepted. */
-      const decided = Effect.fnUntraced(function* (reference: DisputeReference, outcome: "won" | "lost") {
-        const dispute = yield* disputes.findBy(reference)
-        const { chargeId, exceptionId } = dispute
-        if (exceptionId !== null) return yield* exceptionDisputes.resolve({ ...dispute, exceptionId }, outcome)
-        return chargeId !== null && (yield* disputes.resolve({ ...dispute, chargeId }, outcome))
-      })
-
-      /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
-      const pay = (payment: Payment, received: ReceivedNotification) => {
-        const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
-        const connectionId = connectionOf(payment)
-        const fits = (charge: StoredCharge) =>
-          isThrough(connectionId, charge) && (payment.amount === undefined || payment.amount === charge.amount)
-        return charges.report(chargeIdOf(payment), "paid", facts, received, fits).pipe(
-          Effect.catchTag("NotFoundError", () => Effect.succeed("ignored" as const)),
-          Effect.catchDefect((defect) =>
-            isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
-          ),
-          Effect.filterOrElse(
-            (outcome): outcome is "applied" => outcome === "applied",
-            () => transacted(received, payments.settle(payment, received))
-          )
-        )
-      }
-
-      /** Ends a payout in a batch; what one that has ended means is decided in a transaction. */
-      const paidOut = (
-        received: ReceivedNotification,
-        id: string,
-        outcome: "completed" | "failed",
-        facts: PayoutFacts
-      ): Effect.Effect<Outcome, Unavailable> =>
-        ignoringCopies(payouts.report(id, outcome, facts, received)).pipe(
-          Effect.filterOrElse(
-            (reported): reported is "applied" | "unknown" => reported !== "ignored",
-            () => {
-              const contradicted = { outcome, externalId: facts.endToEndId, reason: facts.reason }
-              return transacted(received, late.ofPayout(id, contradicted))
-            }
-          ),
-          Effect.tap((reported) =>
-            reported === "unknown" ? runToCompletion(sql)(record(sql, received, reported)) : Effect.void
-          )
-        )
+      const { batched, transacted } = yield* recording
+      const pay = yield* chargePayments
+      const paidOut = yield* payoutOutcomes
+      const returned = yield* returnOutcomes
+      const decided = yield* disputeOutcomes
 
       const apply = (
         notification: AcquirerNotification,
@@ -210,6 +114,126 @@ export class AcquirerNotifications extends Context.Service<
     })
   )
 }
+
+/** Commits the effect of a notification with its key and its record. */
+const recording = Effect.gen(function* () {
+  const sql = yield* SqlClient
+
+  /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
+  const batched = (
+    received: ReceivedNotification,
+    effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
+  ) =>
+    Effect.gen(function* () {
+      const outcome = yield* ignoringCopies(effect)
+      if (outcome === "ignored" || outcome === "unknown") yield* runToCompletion(sql)(record(sql, received, outcome))
+      return outcome
+    })
+
+  /** For effects that are committed in a transaction with the notification's key and record. */
+  const transacted = (
+    received: ReceivedNotification,
+    effect: Effect.Effect<Outcome, NotFoundError | PaymentArrived | ChangedMeanwhile | Unavailable | SqlError>
+  ): Effect.Effect<Outcome, Unavailable> => {
+    const known = Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
+    const attempt: Effect.Effect<Outcome, Unavailable> = applyOnce(sql, received, known).pipe(
+      runToCompletion(sql),
+      Effect.catchTags({ PaymentArrived: () => attempt, ChangedMeanwhile: () => attempt })
+    )
+    return attempt
+  }
+
+  return { batched, transacted }
+})
+
+const chargePayments = Effect.gen(function* () {
+  const charges = yield* Charges
+  const payments = yield* ChargePayments
+  const { transacted } = yield* recording
+
+  /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
+  return (payment: Payment, received: ReceivedNotification) => {
+    const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+    const connectionId = connectionOf(payment)
+    const fits = (charge: StoredCharge) =>
+      isThrough(connectionId, charge) && (payment.amount === undefined || payment.amount === charge.amount)
+    return charges.report(chargeIdOf(payment), "paid", facts, received, fits).pipe(
+      Effect.catchTag("NotFoundError", () => Effect.succeed("ignored" as const)),
+      Effect.catchDefect((defect) => (isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect))),
+      Effect.filterOrElse(
+        (outcome): outcome is "applied" => outcome === "applied",
+        () => transacted(received, payments.settle(payment, received))
+      )
+    )
+  }
+})
+
+const payoutOutcomes = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const payouts = yield* Payouts
+  const late = yield* LateOutcomes
+  const { transacted } = yield* recording
+
+  /** Ends a payout in a batch; what one that has ended means is decided in a transaction. */
+  return (
+    received: ReceivedNotification,
+    id: string,
+    outcome: "completed" | "failed",
+    facts: PayoutFacts
+  ): Effect.Effect<Outcome, Unavailable> =>
+    ignoringCopies(payouts.report(id, outcome, facts, received)).pipe(
+      Effect.filterOrElse(
+        (reported): reported is "applied" | "unknown" => reported !== "ignored",
+        () => {
+          const contradicted = { outcome, externalId: facts.endToEndId, reason: facts.reason }
+          return transacted(received, late.ofPayout(id, contradicted))
+        }
+      ),
+      Effect.tap((reported) =>
+        reported === "unknown" ? runToCompletion(sql)(record(sql, received, reported)) : Effect.void
+      )
+    )
+})
+
+const returnOutcomes = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const orders = yield* RefundOrders
+  const returns = yield* ExceptionReturns
+  const store = yield* OrderStore
+  const late = yield* LateOutcomes
+
+  /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
+  return Effect.fnUntraced(function* ({ connectionId, externalId, orderId }: Returned, outcome: ReturnOutcome) {
+    const order = isUuid(orderId) ? yield* store.find(orderId) : undefined
+    if (order === undefined || order.kind === "cancel" || order.kind === "defend") return "unknown" as const
+    let applied: Outcome = "applied"
+    if (order.state !== "ordered") applied = yield* late.ofReturn(orderId, { ...lateFrom(outcome), externalId })
+    else if (isChargeOrder(order)) yield* orders.settle(order, outcome)
+    else if (!(yield* returns.finish(orderId, outcome))) {
+      // It was ended meanwhile; or its exception is not kept any more.
+      return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
+    }
+    if (outcome._tag === "Completed" && isEffect(applied)) {
+      yield* claimKey(sql, keyOfReturn(orderId, connectionId ?? null), orderId)
+    }
+    return applied
+  })
+})
+
+const disputeOutcomes = Effect.gen(function* () {
+  const disputes = yield* Disputes
+  const exceptionDisputes = yield* ExceptionDisputes
+
+  /** The outcome of a dispute: of a charge, or of money that an account accepted. */
+  return Effect.fnUntraced(function* (reference: DisputeReference, outcome: "won" | "lost") {
+    const dispute = yield* disputes.findBy(reference)
+    const { chargeId, exceptionId } = dispute
+    if (exceptionId !== null) return yield* exceptionDisputes.resolve({ ...dispute, exceptionId }, outcome)
+    return chargeId !== null && (yield* disputes.resolve({ ...dispute, chargeId }, outcome))
+  })
+})
+
+const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
 type Returned = Extract<AcquirerNotification, { readonly orderId: string }>
 

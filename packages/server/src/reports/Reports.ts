@@ -71,90 +71,8 @@ export class Reports extends Context.Service<
     Reports,
     Effect.gen(function* () {
       const store = yield* ReportStore
-      const notifications = yield* AcquirerNotifications
-      const ownership = yield* Ownership
       const unreadable = yield* UnreadableEntries
-
-      /** `onDefect` says what becomes of one that fails by itself, and not because the database is away. */
-      const applyOne = (
-        notification: AcquirerNotification,
-        onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
-      ): Effect.Effect<Applied, Unavailable> =>
-        Effect.matchCauseEffect(notifications.receive(notification), {
-          onSuccess: (outcome) => Effect.succeed({ ...nothingApplied, effects: isEffect(outcome) ? 1 : 0 }),
-          onFailure: (cause) =>
-            Effect.andThen(
-              Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {
-                connection_id: notification.connectionId,
-                notification: notification._tag
-              }),
-              Cause.hasDies(cause) ? onDefect(describeCause(cause).split("\n")[0]!) : Effect.succeed(oneFailure)
-            )
-        })
-
-      const applyInOrder = Effect.fnUntraced(function* (
-        list: ReadonlyArray<AcquirerNotification>,
-        onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
-      ) {
-        let applied = nothingApplied
-        for (const notification of list) {
-          applied = together(applied, yield* applyOne(notification, onDefect))
-          if (applied.failures > 0 || applied.unread.length > 0) break
-        }
-        return applied
-      })
-
-      /** Sets an entry aside that failed too often. */
-      const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
-        if (where === undefined) return Effect.succeed(oneFailure)
-        const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
-        const entry = { text, reason: `it fails to be applied: ${reason}`, endToEndId: item.endToEndId ?? undefined }
-        return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
-          digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
-        )
-      }
-
-      const applyPage = Effect.fnUntraced(function* <A extends Entry>(
-        connectionId: string,
-        where: ListedIn | undefined,
-        page: ReadonlyArray<A>,
-        idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
-        listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
-      ) {
-        if (page.length === 0) return nothingApplied
-        const ids = page.map(idsOf)
-        const notifications = page.flatMap((item) => possible(item, listOf))
-        const known = yield* store.known(connectionId, {
-          notifications,
-          recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
-          orderIds: ids.flatMap(({ orderIds }) => orderIds),
-          payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
-        })
-        const isWithoutEffect = (notification: AcquirerNotification) => {
-          const key = recordKeyOf(notification)
-          return key !== undefined && isFinal(notification) && known.recordKeys.has(key)
-        }
-        const isNew = (notification: AcquirerNotification) =>
-          !known.isApplied(notification) && !isWithoutEffect(notification)
-        const lists = page.map((item) => ({ item, list: listOf(item, known).filter(isNew) }))
-        const all = yield* Effect.forEach(
-          lists.filter(({ list }) => list.length > 0),
-          ({ item, list }) => applyInOrder(list, setAside(connectionId, where, item)),
-          { concurrency: CONCURRENCY }
-        )
-        return all.reduce(together, nothingApplied)
-      })
-
-      /** Applies those that are the connection's, and counts the others. */
-      const applyOwn = Effect.fnUntraced(function* <A>(
-        connectionId: string,
-        page: ReadonlyArray<A>,
-        marksOf: (item: A) => Marks,
-        apply: (own: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
-      ) {
-        const own = yield* ownership.own(connectionId, page, marksOf)
-        return together(yield* apply(own), { ...nothingApplied, foreign: page.length - own.length })
-      })
+      const { applyOwn, applyPage } = yield* pages
 
       return Reports.of({
         received: (connectionId, page, where) =>
@@ -191,39 +109,7 @@ export class Reports extends Context.Service<
           )
         }),
 
-        disputes: (connectionId, page, where) =>
-          applyOwn(
-            connectionId,
-            page,
-            ({ endToEndId, key }) => ({ endToEndId, key }),
-            Effect.fnUntraced(function* (own) {
-              const opened = yield* applyPage(
-                connectionId,
-                where,
-                own,
-                () => ({ orderIds: [], payoutIds: [] }),
-                (of) => [disputeOpened(connectionId, of)]
-              )
-              const decided = own.filter(({ status }) => status === "won" || status === "lost")
-              const ours = yield* store.disputes(
-                connectionId,
-                decided.map(({ externalId }) => externalId)
-              )
-              const outcomes = yield* applyPage(
-                connectionId,
-                where,
-                decided,
-                () => ({ orderIds: [], payoutIds: [] }),
-                (of) => {
-                  const dispute = ours.get(of.externalId)
-                  if (dispute === undefined || dispute.status === of.status) return []
-                  const outcome = disputeDecided(connectionId, dispute.id, of)
-                  return outcome === undefined ? [] : [outcome]
-                }
-              )
-              return together(opened, outcomes)
-            })
-          ),
+        disputes: yield* disputes,
 
         unreadable: (connectionId, where, entries) =>
           applyOwn(
@@ -241,6 +127,137 @@ export class Reports extends Context.Service<
     })
   )
 }
+
+const disputes = Effect.gen(function* () {
+  const store = yield* ReportStore
+  const { applyOwn, applyPage } = yield* pages
+
+  const apply: Apply<ReportedDispute> = (connectionId, page, where) =>
+    applyOwn(
+      connectionId,
+      page,
+      ({ endToEndId, key }) => ({ endToEndId, key }),
+      Effect.fnUntraced(function* (own) {
+        const opened = yield* applyPage(
+          connectionId,
+          where,
+          own,
+          () => ({ orderIds: [], payoutIds: [] }),
+          (of) => [disputeOpened(connectionId, of)]
+        )
+        const decided = own.filter(({ status }) => status === "won" || status === "lost")
+        const ours = yield* store.disputes(
+          connectionId,
+          decided.map(({ externalId }) => externalId)
+        )
+        const outcomes = yield* applyPage(
+          connectionId,
+          where,
+          decided,
+          () => ({ orderIds: [], payoutIds: [] }),
+          (of) => {
+            const dispute = ours.get(of.externalId)
+            if (dispute === undefined || dispute.status === of.status) return []
+            const outcome = disputeDecided(connectionId, dispute.id, of)
+            return outcome === undefined ? [] : [outcome]
+          }
+        )
+        return together(opened, outcomes)
+      })
+    )
+  return apply
+})
+
+/** Applies the entries of a page. */
+const pages = Effect.gen(function* () {
+  const store = yield* ReportStore
+  const notifications = yield* AcquirerNotifications
+  const ownership = yield* Ownership
+  const unreadable = yield* UnreadableEntries
+
+  /** `onDefect` says what becomes of one that fails by itself, and not because the database is away. */
+  const applyOne = (
+    notification: AcquirerNotification,
+    onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
+  ): Effect.Effect<Applied, Unavailable> =>
+    Effect.matchCauseEffect(notifications.receive(notification), {
+      onSuccess: (outcome) => Effect.succeed({ ...nothingApplied, effects: isEffect(outcome) ? 1 : 0 }),
+      onFailure: (cause) =>
+        Effect.andThen(
+          Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {
+            connection_id: notification.connectionId,
+            notification: notification._tag
+          }),
+          Cause.hasDies(cause) ? onDefect(describeCause(cause).split("\n")[0]!) : Effect.succeed(oneFailure)
+        )
+    })
+
+  const applyInOrder = Effect.fnUntraced(function* (
+    list: ReadonlyArray<AcquirerNotification>,
+    onDefect: (reason: string) => Effect.Effect<Applied, Unavailable>
+  ) {
+    let applied = nothingApplied
+    for (const notification of list) {
+      applied = together(applied, yield* applyOne(notification, onDefect))
+      if (applied.failures > 0 || applied.unread.length > 0) break
+    }
+    return applied
+  })
+
+  /** Sets an entry aside that failed too often. */
+  const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
+    if (where === undefined) return Effect.succeed(oneFailure)
+    const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
+    const entry = { text, reason: `it fails to be applied: ${reason}`, endToEndId: item.endToEndId ?? undefined }
+    return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
+      digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
+    )
+  }
+
+  const applyPage = Effect.fnUntraced(function* <A extends Entry>(
+    connectionId: string,
+    where: ListedIn | undefined,
+    page: ReadonlyArray<A>,
+    idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
+    listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
+  ) {
+    if (page.length === 0) return nothingApplied
+    const ids = page.map(idsOf)
+    const notifications = page.flatMap((item) => possible(item, listOf))
+    const known = yield* store.known(connectionId, {
+      notifications,
+      recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
+      orderIds: ids.flatMap(({ orderIds }) => orderIds),
+      payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
+    })
+    const isWithoutEffect = (notification: AcquirerNotification) => {
+      const key = recordKeyOf(notification)
+      return key !== undefined && isFinal(notification) && known.recordKeys.has(key)
+    }
+    const isNew = (notification: AcquirerNotification) =>
+      !known.isApplied(notification) && !isWithoutEffect(notification)
+    const lists = page.map((item) => ({ item, list: listOf(item, known).filter(isNew) }))
+    const all = yield* Effect.forEach(
+      lists.filter(({ list }) => list.length > 0),
+      ({ item, list }) => applyInOrder(list, setAside(connectionId, where, item)),
+      { concurrency: CONCURRENCY }
+    )
+    return all.reduce(together, nothingApplied)
+  })
+
+  /** Applies those that are the connection's, and counts the others. */
+  const applyOwn = Effect.fnUntraced(function* <A>(
+    connectionId: string,
+    page: ReadonlyArray<A>,
+    marksOf: (item: A) => Marks,
+    apply: (own: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+  ) {
+    const own = yield* ownership.own(connectionId, page, marksOf)
+    return together(yield* apply(own), { ...nothingApplied, foreign: page.length - own.length })
+  })
+
+  return { applyOwn, applyPage }
+})
 
 /** An entry of a list. */
 interface Entry {

@@ -68,6 +68,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   acquirer_connections: update,
   connection_keys: append,
   acquirer_exceptions: update,
+  exception_returns: append,
   unreadable_entries: all,
   bank_statements: update,
   bank_statement_lines: append,

@@ -1,8 +1,8 @@
 /**
  * The acquirer of the installation: that of its first start.
  *
- * Guarantee: no start makes real money of simulated money, or the other way round: another acquirer is refused while a charge or
- * transfer of the simulator exists.
+ * Guarantee: no start makes real money of simulated money, or the other way round: another acquirer is refused while a charge,
+ * payout or transfer of the first one exists.
  *
  * Rules: OPR-221.
  */
@@ -26,14 +26,15 @@ export const layer = Layer.effectDiscard(
     yield* sql`UPDATE installation_settings SET acquirer = ${acquirer} WHERE id AND acquirer IS NULL`
     const [row] = yield* sql<{ acquirer: string }>`SELECT acquirer FROM installation_settings WHERE id`
     if (row === undefined || row.acquirer === acquirer) return
-    const [{ is_simulated } = { is_simulated: true }] = yield* withReportPlanner(
-      sql.unsafe<{ readonly is_simulated: boolean }>(findSimulated)
+    const { find, mixing, of } = row.acquirer === "simulator" ? simulated : real
+    const [{ exists } = { exists: true }] = yield* withReportPlanner(
+      sql.unsafe<{ readonly exists: boolean }>(`SELECT ${find} AS exists`)
     )
-    if (is_simulated) {
+    if (exists) {
       return yield* new AnotherAcquirer({
         message:
-          `This installation began with ACQUIRER=${row.acquirer}, and has charges or transfers of the simulator. ` +
-          `ACQUIRER=${acquirer} would mix them with real money. Start it with ACQUIRER=${row.acquirer}, or begin with another database.`
+          `This installation began with ACQUIRER=${row.acquirer}, and has charges or transfers of ${of}. ` +
+          `ACQUIRER=${acquirer} would ${mixing}. Start it with ACQUIRER=${row.acquirer}, or begin with another database.`
       })
     }
     yield* sql`UPDATE installation_settings SET acquirer = ${acquirer} WHERE id`
@@ -41,8 +42,22 @@ export const layer = Layer.effectDiscard(
   })
 )
 
-// Of an account that has a connection, a payout has none before it is sent.
-const findSimulated = `
-  SELECT EXISTS (SELECT FROM charges WHERE connection_id IS NULL)
+const simulated = {
+  of: "the simulator",
+  mixing: "mix them with real money",
+  // Of an account that has a connection, a payout has none before it is sent.
+  find: `EXISTS (SELECT FROM charges WHERE connection_id IS NULL)
     OR EXISTS (SELECT FROM payouts WHERE connection_id IS NULL AND processed_at IS NOT NULL)
-    OR EXISTS (SELECT FROM ledger_transfers WHERE account_id = '${SIMULATOR_CONNECTION}' AND position > 0) AS is_simulated`
+    OR EXISTS (SELECT FROM ledger_transfers WHERE account_id = '${SIMULATOR_CONNECTION}' AND position > 0)`
+}
+
+const real = {
+  of: "banks",
+  mixing: "settle them without money",
+  find: `EXISTS (SELECT FROM charges WHERE connection_id IS NOT NULL)
+    OR EXISTS (SELECT FROM payouts WHERE connection_id IS NOT NULL)
+    OR EXISTS (
+      SELECT FROM acquirer_connections c JOIN ledger_transfers t ON t.account_id = c.id AND t.position > 0
+      WHERE c.id <> '${SIMULATOR_CONNECTION}'
+    )`
+}

@@ -3,12 +3,13 @@
  *
  * Guarantees:
  * - What the bank has and the books have not is looked up at the provider and applied as a sweep does, so that it heals. A payout
- *   that came back at a rail without a list is raised as a sweep of another rail would raise it.
+ *   that came back, and that no list had in time, is raised as a sweep would raise it.
  * - Nothing is changed in any other way. A day that is compared again finds the same.
  * - A comparison has at most `MOST` lines of each side, `MOST_LOOKED_UP` look-ups, and one at a time in a process.
  *
  * Rules: OPR-277 to OPR-280.
  */
+import type { DayFailure } from "@pix-payments/domain/Reconciliation"
 import { formatInstant, parseInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,6 +20,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import { Acquirer, type Provider } from "../providers/Acquirer.ts"
 import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
 import { Reports } from "../reports/Reports.ts"
+import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
 import { type BankLine, type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
@@ -37,6 +39,7 @@ export class BankReconciliation extends Context.Service<
       const store = yield* ReconciliationStore
       const bankDays = yield* BankDays
       const books = yield* BooksOfDay
+      const balances = yield* BankBalances
       const acquirer = yield* Acquirer
       const reports = yield* Reports
       const notifications = yield* AcquirerNotifications
@@ -88,16 +91,19 @@ export class BankReconciliation extends Context.Service<
         return { foreign, effects }
       })
 
-      /** Raises payouts that came back, at a rail that does not list them. */
+      /** Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. */
       const raiseSentBack = Effect.fnUntraced(function* (
         connectionIds: ReadonlyArray<string>,
         provider: Provider,
         lines: ReadonlyArray<BankLine>,
         day: string
       ) {
-        if (provider.payouts === undefined || provider.payouts.list !== undefined) return 0
+        if (provider.payouts === undefined) return 0
+        const isListed = provider.payouts.list !== undefined
         const cameBack = lines.flatMap(({ amount, endToEndId }) =>
-          endToEndId !== null && amount > 0 ? [{ name: endToEndId, amount }] : []
+          endToEndId !== null && amount > 0 && (!isListed || endToEndId.startsWith("D"))
+            ? [{ name: endToEndId, amount }]
+            : []
         )
         let effects = 0
         for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
@@ -137,19 +143,25 @@ export class BankReconciliation extends Context.Service<
       })
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
+        const isSoon = yield* balances.read(due)
+        const failed = (reason: DayFailure) => store.failed(due, reason, isSoon)
         const bank = yield* bankDays.day(due.bankAccount, due.day, MOST)
-        if (bank === undefined) return yield* store.failed(due, `the bank has more than ${MOST} lines around the day`)
-        if (!bank.isKnown) return yield* store.failed(due, "no statement of the bank has this day")
+        if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
+        if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
         const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
         const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
         const before = yield* around
-        if (before === undefined)
-          return yield* store.failed(due, `the books have more than ${MOST} movements around the day`)
+        if (before === undefined) return yield* failed(`the books have more than ${MOST} movements around the day`)
         const entries = yield* compared(due, connectionIds, bank, before, NONE)
         const { effects, foreign } = yield* healed(due, connectionIds, entries)
         const after = effects > 0 ? ((yield* around) ?? before) : before
         const isSame = effects === 0 && foreign.size === 0
-        yield* store.done(due, bank, isSame ? entries : yield* compared(due, connectionIds, bank, after, foreign))
+        yield* store.done(
+          due,
+          bank,
+          isSame ? entries : yield* compared(due, connectionIds, bank, after, foreign),
+          isSoon
+        )
       })
 
       return BankReconciliation.of({
@@ -163,10 +175,12 @@ export class BankReconciliation extends Context.Service<
   )
 }
 
-/** Compares what is due, and reads the gauges. */
+/** Compares what is due. Each night the days that have ended are. */
 export const loop = Layer.effectDiscard(
   Effect.gen(function* () {
     const { compareDue } = yield* BankReconciliation
+    const nightly = Effect.as((yield* BankBalances).requestNightly, 0)
+    yield* Effect.forkScoped(BackgroundLoop.run("balances of banks", nightly, Effect.sleep("1 minute")))
     yield* Effect.forkScoped(BackgroundLoop.run("reconciliations", compareDue, Effect.sleep("1 second")))
   })
 )

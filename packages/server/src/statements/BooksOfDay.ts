@@ -179,6 +179,11 @@ const findResources = statement(
   UNION
   SELECT charge_id FROM refunds WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
   UNION
+  SELECT exception_id FROM exception_returns WHERE return_id = ${namesOf(p.names)}
+  UNION
+  SELECT exception_id FROM disputes
+  WHERE return_id IS NOT NULL AND return_id = ${namesOf(p.names)} AND exception_id IS NOT NULL
+  UNION
   SELECT id FROM acquirer_exceptions
   WHERE external_id IS NOT NULL AND external_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds})
   LIMIT 5000`

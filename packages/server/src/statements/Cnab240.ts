@@ -4,6 +4,7 @@
  *
  * A record whose blanks at the end were cut is completed. Rules: OPR-273.
  */
+import type { StatementRemark } from "@pix-payments/domain/BankStatement"
 import {
   accountOf,
   bankOf,
@@ -22,7 +23,7 @@ import {
 export function* readCnab240(text: string): Generator<void, Statement | string> {
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
-  const problems: Array<string> = []
+  const problems: Array<StatementRemark> = []
   const accounts = new Set<string>()
   let bank: string | null = null
   let opening: Balance | null = null
@@ -34,7 +35,7 @@ export function* readCnab240(text: string): Generator<void, Statement | string> 
     if (record.trim() === "") continue
     const line = index + 1
     if (line % LINES_OF_A_TURN === 0) yield
-    const name = (reason: string) => unread.push({ line, reason, text: cleaned(record) })
+    const name = (reason: StatementRemark) => unread.push({ line, reason, text: cleaned(record) })
     if (record.length > COLUMNS && record.slice(COLUMNS).trim() !== "") {
       name(`it has ${record.length} columns instead of ${COLUMNS}`)
       continue
@@ -57,7 +58,9 @@ export function* readCnab240(text: string): Generator<void, Statement | string> 
       for (const side of ["debits", "credits"] as const) {
         if (said[side] === lotSum[side] || said[side] === 0) continue
         problems.push(
-          `line ${line}: its ${side} are ${said[side] ?? "unreadable"} cents, and those of the lines ${lotSum[side]} cents`
+          said[side] === undefined
+            ? `line ${line}: its ${side} cannot be read`
+            : `line ${line}: its ${side} are ${said[side]} cents, and those of the lines ${lotSum[side]} cents`
         )
       }
     } else if (kind === "3" && at(14, 14).toUpperCase() === "E") {
@@ -98,7 +101,7 @@ const columnsOf =
   (from, to) =>
     record.slice(from - 1, to)
 
-const lineOf = (at: ColumnsOf, line: number): StatementLine | string => {
+const lineOf = (at: ColumnsOf, line: number): StatementLine | StatementRemark => {
   const history = at(177, 201)
   const document = at(202, 240)
   const description = cleaned(`${history} ${document}`)

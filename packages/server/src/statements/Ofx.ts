@@ -3,6 +3,7 @@
  *
  * A value is the text between a tag and the next one, which reads both. Rules: OPR-273.
  */
+import type { StatementRemark } from "@pix-payments/domain/BankStatement"
 import {
   accountOf,
   bankOf,
@@ -48,7 +49,7 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
       ...unread,
       ...[...repeated].map(([{ description, line }, first]) => ({
         line,
-        reason: `it repeats line ${first.line}: the same id, day, amount and text`,
+        reason: `it repeats line ${first.line}: the same id, day, amount and text` as const,
         text: description
       }))
     ],
@@ -64,7 +65,7 @@ interface Transaction {
 const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine | UnreadLine => {
   const { CHECKNUM = "", DTPOSTED = "", FITID = "", MEMO = "", NAME = "", TRNAMT = "", TRNTYPE = "" } = fields
   const description = cleaned([NAME, MEMO].filter((each) => each !== "").join(" "))
-  const problem = (reason: string): UnreadLine => ({
+  const problem = (reason: StatementRemark): UnreadLine => ({
     line,
     reason,
     text: cleaned(`${DTPOSTED} ${TRNAMT} ${description}`)

@@ -20,7 +20,8 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { bigint, json, nullable, text, uuid } from "../database/statements/Column.ts"
 import { TODAY } from "../database/statements/Days.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
-import { equals, everyValue, is } from "../database/statements/Seek.ts"
+import { equals } from "../database/statements/Condition.ts"
+import { everyValue, is } from "../database/statements/Seek.ts"
 import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { BankDay } from "./BankDays.ts"
@@ -41,6 +42,11 @@ export interface ReconciliationRow {
   readonly books_total: bigint
   readonly states: StateSums
   readonly lines_left_out: number
+  readonly balance_at: Date | null
+  readonly balance: bigint | null
+  readonly balance_books: bigint | null
+  readonly balance_before: bigint | null
+  readonly balance_problem: string | null
   readonly done_at: Date | null
   readonly created_at: Date
 }
@@ -94,12 +100,14 @@ export class ReconciliationStore extends Context.Service<
     /** Makes the days due of which a file has new lines. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
     readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
+    /** `isSoon`: the day is due again in an hour. */
     readonly done: (
       due: DueDay,
       bank: Pick<BankDay, "opening" | "closing">,
-      entries: ReadonlyArray<Entry>
+      entries: ReadonlyArray<Entry>,
+      isSoon: boolean
     ) => Effect.Effect<void, Unavailable>
-    readonly failed: (due: DueDay, reason: string) => Effect.Effect<void, Unavailable>
+    readonly failed: (due: DueDay, reason: string, isSoon: boolean) => Effect.Effect<void, Unavailable>
     readonly get: (id: string) => Effect.Effect<ReconciliationRow, NotFoundError | Unavailable>
     readonly list: (
       bankAccount: string | undefined,
@@ -170,7 +178,7 @@ export class ReconciliationStore extends Context.Service<
             )
           ),
 
-        done: (due, { closing, opening }, entries) => {
+        done: (due, { closing, opening }, entries, isSoon) => {
           const shown = entries.filter(({ state }) => state !== "matched")
           const stored = shown.slice(0, MOST_LINES)
           const sumOf = (side: "bank" | "books") =>
@@ -191,7 +199,8 @@ export class ReconciliationStore extends Context.Service<
                   closing = ${closing}::bigint, bank_total = ${sumOf("bank")}::bigint, books_total = ${sumOf("books")}::bigint,
                   states = ${JSON.stringify(sumsOf(entries, due.day))}::json, lines_left_out = ${shown.length - stored.length}::integer,
                   done_at = now(),
-                  due_at = CASE WHEN ${hasUnmatched}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
+                  due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour'
+                    WHEN ${hasUnmatched}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
                     THEN now() + interval '24 hours' END
                   WHERE id = ${due.id}::uuid`
               })
@@ -199,10 +208,10 @@ export class ReconciliationStore extends Context.Service<
           )
         },
 
-        failed: (due, reason) =>
+        failed: (due, reason, isSoon) =>
           Effect.asVoid(
             write(sql`UPDATE reconciliations SET status = 'failed', reason = ${reason}, done_at = now(),
-              due_at = CASE WHEN day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN now() + interval '24 hours' END
+              due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour' WHEN day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN now() + interval '24 hours' END
               WHERE id = ${due.id}::uuid`)
           ),
 
@@ -305,7 +314,7 @@ const storedOf = ({ bank, books, resource, state, suggestions }: Entry, day: str
 }
 
 const columns = `id, connection_id, day::text AS day, status, reason, opening, closing, bank_total, books_total, states, lines_left_out,
-  done_at, created_at`
+  balance_at, balance, balance_books, balance_before, balance_problem, done_at, created_at`
 
 const lineColumns = `id, day::text AS day, ${TODAY} - day AS age_days, state, difference, bank_line_id, bank_day::text AS bank_day,
   bank_amount, books_day::text AS books_day, books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description,

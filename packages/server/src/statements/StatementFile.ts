@@ -10,6 +10,7 @@
  *
  * Rules: OPR-273, OPR-274.
  */
+import type { StatementRemark } from "@pix-payments/domain/BankStatement"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -67,7 +68,7 @@ export const untilDay = (latest: string, statement: Statement): Statement => {
       ...statement.unread,
       ...late.map(({ day, description, line }) => ({
         line,
-        reason: "its day is to come",
+        reason: "its day is to come" as const,
         text: `${day} ${description}`
       }))
     ],
@@ -89,7 +90,7 @@ const textOf = (bytes: Uint8Array): string => {
 }
 
 /** The cents by which the lines miss the closing balance. */
-const differenceOf = ({ closing, lines, opening }: Statement): ReadonlyArray<string> => {
+const differenceOf = ({ closing, lines, opening }: Statement): ReadonlyArray<StatementRemark> => {
   if (opening === null || closing === null) return []
   const sum = lines.reduce((total, { amount }) => total + amount, opening.amount)
   return sum === closing.amount

@@ -1,6 +1,7 @@
 /**
  * What all forms of a statement file share: the statement as it is read, and how its parts are.
  */
+import type { StatementRemark } from "@pix-payments/domain/BankStatement"
 import { parseReais } from "@pix-payments/domain/Cents"
 import { parseInstant } from "@pix-payments/domain/Instant"
 
@@ -21,7 +22,7 @@ export interface StatementLine {
 /** A line that is no movement: what it has, and why. */
 export interface UnreadLine {
   readonly line: number
-  readonly reason: string
+  readonly reason: StatementRemark
   readonly text: string
 }
 
@@ -43,7 +44,7 @@ export interface Statement {
   readonly lines: ReadonlyArray<StatementLine>
   readonly unread: ReadonlyArray<UnreadLine>
   /** What the file says of itself and is not so. */
-  readonly problems: ReadonlyArray<string>
+  readonly problems: ReadonlyArray<StatementRemark>
 }
 
 /** Cents of an amount as banks write it: `-1234.56`, `1.234,56`, `+12`, `12,5`. Undefined where it is ambiguous. */

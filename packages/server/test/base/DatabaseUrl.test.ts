@@ -42,6 +42,8 @@ describe("The URL of a database", () => {
     ["postgresql://u:secret@h/db?host=a,b", /several hosts/],
     ["postgresql://u:secret@h/db?host=a&host=b", /several hosts/],
     ["postgresql://u:secret@h/db?port=1,2", /several hosts/],
+    ["postgresql://u:secret@h/db?sslmode=require&sslmode=disable", /given twice: sslmode\. .*one/],
+    ["postgresql://u:secret@h/db?port=1&port=1&password=secret&password=secret", /given twice: port, password\./],
     ["postgresql://u:secret@h:port/db", /not a valid URL.*percent-encoded/],
     ["postgresql://u:p#secret@h/db", /%23|percent-encoded/],
     ["postgresql://u:secret@h/db?sslrootcert=x", /not understood: sslrootcert. .*NODE_EXTRA_CA_CERTS/],

@@ -111,7 +111,12 @@ const comparedDay = Effect.fnUntraced(function* (connectionId: string) {
     operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
     (list) => list.data.every(({ status }) => status !== "requested")
   )
-  return data.find(({ day }) => day === "2026-11-25")!.id
+  const { id } = data.find(({ day }) => day === "2026-11-25")!
+  // As the bank says it in the night after.
+  const sql = yield* SqlClient
+  yield* sql`UPDATE reconciliations SET balance_at = '2026-11-26T03:10:00Z', balance = 1012840, balance_books = 12990,
+    balance_before = 1000000, balance_problem = NULL WHERE id = ${id}::uuid`
+  return id
 })
 
 /** An operator, who asks two admins for a payout above the account's limit. */

@@ -1,5 +1,5 @@
 /** The pages of reconciliations: a statement file is imported, and the lines of a day are worked through by keyboard. */
-import { assert, layer } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import { statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Effect from "effect/Effect"
 import { TestService } from "../support/TestService.ts"
@@ -48,15 +48,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
 
           await visit.inspect("reconciliation", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
           await page.goto(`${operatorUrl}/reconciliations/${world.reconciliationId}`)
-          await page.getByText("not in the books").first().waitFor()
           await page.getByText("moved by the owner").first().waitFor()
-          await page.keyboard.press("j")
-          assert.strictEqual(await page.evaluate("document.activeElement.className"), "row")
+          await visit.focusRow("not in the books")
           await page.getByRole("link", { name: "bank fee" }).last().click()
           await page.waitForURL(/state=bank_fee/)
           await page.getByRole("button", { name: "Português" }).click()
           await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
           await visit.glance("reconciliations-pt", "/reconciliations", "Conciliação")
+          await page.getByText(/repete a linha \d+: o mesmo id, dia, valor e texto/).waitFor()
           visit.assertNoFault()
         })
       }),

@@ -63,7 +63,9 @@ export interface Visit {
   readonly look: (name: string) => Promise<void>
   /** Presses a button of the page. */
   readonly press: (button: string) => Promise<void>
-  /** Waits for a row of the page, and opens the first one with the keyboard. */
+  /** Waits for a row, which is the next one of the page, and moves the focus to it with the keyboard. */
+  readonly focusRow: (name: string) => Promise<void>
+  /** The same, and opens it. */
   readonly openFirstRow: (name: string) => Promise<void>
   /** Fills fields of the open dialog by their labels, and presses its button. */
   readonly fill: (button: string, values?: Readonly<Record<string, string>>) => Promise<void>
@@ -136,6 +138,13 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
     await use()
     await page.setViewportSize(DESKTOP)
   }
+  // The same text may be elsewhere on the page, before the rows are there.
+  const focusRow = async (name: string) => {
+    const row = page.getByRole("main").locator("a.row", { hasText: name }).first()
+    await row.waitFor()
+    await page.keyboard.press("j")
+    assert.isTrue(await row.evaluate((element) => element.matches(":focus")), `j leads to ${name}`)
+  }
   const assertNoFault = () => assert.deepStrictEqual(faults, [])
 
   return {
@@ -174,11 +183,9 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
       assertNoFault()
     },
     press: (button) => page.getByRole("main").getByRole("button", { name: button, exact: true }).first().click(),
+    focusRow,
     openFirstRow: async (name) => {
-      const link = page.getByRole("main").getByRole("link", { name }).first()
-      await link.waitFor()
-      await page.keyboard.press("j")
-      assert.isTrue(await link.evaluate((element) => element.matches(":focus")), `j leads to ${name}`)
+      await focusRow(name)
       await page.keyboard.press("Enter")
     },
     submit: async (button, values) => {

@@ -10,8 +10,8 @@ import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { type Random, randomFrom } from "@pix-payments/psp-double/Random"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/sql/SqlClient"
 import { create } from "../support/ChargeRequests.ts"
+import { DAYS, order, resolveOne, seedsOf, underWay } from "../support/BookHistory.ts"
 import { closeDays } from "../support/Closing.ts"
 import {
   assertChained,
@@ -24,62 +24,31 @@ import {
 } from "../support/BookFacts.ts"
 import { availableOf, failing, payOut } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
-import { type Fields, newKey, TestService } from "../support/TestService.ts"
-
-const one = process.env["BOOK_SEED"]
-const seeds =
-  one === undefined
-    ? Array.from(
-        { length: Number(process.env["BOOK_SEEDS"] ?? 3) },
-        (_, index) => index + Number(process.env["BOOK_FIRST"] ?? 1)
-      )
-    : [Number(one)]
-
-const DAYS = 30
-
-interface Resource extends Fields {
-  readonly id: string
-}
+import { TestService } from "../support/TestService.ts"
 
 /** One step of a history. What the state does not allow is refused, and changes nothing. */
 const step = Effect.fnUntraced(function* (random: Random, key: string, accountId: string, made: Made) {
-  const { operate } = yield* TestService
-  const act = (path: string, body: Fields = {}) =>
-    operate<Resource>("POST", `/operator/v1${path}`, { body, idempotencyKey: newKey() })
   const what = random()
   const cents = 100 + Math.floor(random() * 20_000)
   const paid = chosen(random, made.charges)
   if (what < 0.45 || paid === undefined) {
     const { body } = yield* create(key, { amount: cents, reference: `order-${made.charges.length}` })
-    yield* act(`/simulator/charges/${body.id}/pay`)
+    yield* order(`/simulator/charges/${body.id}/pay`)
     made.charges.push(body.id)
-  } else if (what < 0.55) yield* act(`/charges/${paid}/refund`, { amount: Math.ceil(cents / 20) })
-  else if (what < 0.6) yield* act(`/simulator/charges/${paid}/return`, { as: "refunded" })
+  } else if (what < 0.55) yield* order(`/charges/${paid}/refund`, { amount: Math.ceil(cents / 20) })
+  else if (what < 0.6) yield* order(`/simulator/charges/${paid}/return`, { as: "refunded" })
   else if (what < 0.68) {
-    const { body, status } = yield* act(`/simulator/charges/${paid}/infraction`, { reason: "fraude" })
+    const { body, status } = yield* order(`/simulator/charges/${paid}/infraction`, { reason: "fraude" })
     if (status === 201) made.disputes.push(body.id)
   } else if (what < 0.74) {
     const dispute = chosen(random, made.disputes)
-    if (dispute !== undefined) yield* act(`/simulator/disputes/${dispute}/${random() < 0.5 ? "win" : "lose"}`)
-  } else if (what < 0.8) yield* act(`/simulator/charges/${paid}/pay`)
-  else if (what < 0.85) {
-    const { body } = yield* operate<{ data: ReadonlyArray<Resource> }>("GET", "/operator/v1/exceptions?status=open")
-    const action = random() < 0.5 ? { action: "return" } : { action: "accept", account_id: accountId }
-    const exception = chosen(random, body.data)
-    if (exception !== undefined) yield* act(`/exceptions/${exception.id}/resolve`, action)
-  } else if (what < 0.95) yield* payOut(key, { amount: Math.ceil(cents / 4), ...(random() < 0.3 ? failing : {}) })
-  else yield* act("/adjustments", { account_id: accountId, amount: random() < 0.5 ? cents : -cents, reason: "by hand" })
+    if (dispute !== undefined) yield* order(`/simulator/disputes/${dispute}/${random() < 0.5 ? "win" : "lose"}`)
+  } else if (what < 0.8) yield* order(`/simulator/charges/${paid}/pay`)
+  else if (what < 0.85) yield* resolveOne(random, accountId)
+  else if (what < 0.95) yield* payOut(key, { amount: Math.ceil(cents / 4), ...(random() < 0.3 ? failing : {}) })
+  else
+    yield* order("/adjustments", { account_id: accountId, amount: random() < 0.5 ? cents : -cents, reason: "by hand" })
 })
-
-/** Nothing is under way at the institution. */
-const settled = Effect.flatMap(SqlClient, (sql) =>
-  eventually(
-    sql`SELECT FROM payouts WHERE status IN ('pending', 'processing')
-      UNION ALL SELECT FROM refunds WHERE status = 'processing'
-      UNION ALL SELECT FROM acquirer_orders WHERE state = 'ordered'`,
-    ({ length }) => length === 0
-  )
-)
 
 interface Made {
   readonly charges: Array<string>
@@ -92,7 +61,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
     /** Days by which a history is ahead of the clock. A raised day stays, so that each begins after the one before it. */
     let ahead = 0
 
-    it.effect.each(seeds)(
+    it.effect.each([...seedsOf("BOOK", 3)])(
       "OPR-251, OPR-254, OPR-255, OPR-256: seed %d",
       (seed) =>
         Effect.gen(function* () {
@@ -106,7 +75,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
             // Some nights nothing runs.
             if (random() < 0.8) yield* closeDays(ahead)
           }
-          yield* settled
+          yield* eventually(underWay, ({ length }) => length === 0)
           ahead += 2
           yield* closeDays(ahead)
 

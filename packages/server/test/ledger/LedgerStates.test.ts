@@ -10,6 +10,7 @@ import {
   holding,
   paidCharge,
   paidOut,
+  simulated,
   submittedPayout,
   verification
 } from "../support/Money.ts"
@@ -48,6 +49,30 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The state
       yield* reports(set("completed"), set("processing"), accountId, "payouts_in_transit", [1025, 0])
       const cents = (amount: number) => `UPDATE payouts SET amount = ${amount} WHERE id = '${id}'`
       yield* reports(cents(900), cents(1000), accountId, "payouts_in_transit", [1025, 925])
+    })
+  )
+
+  it.effect("BAL-15: two payouts of one amount whose states are exchanged: the open one has no money", () =>
+    Effect.gen(function* () {
+      const { accountId, key } = yield* funded(5000)
+      const open = yield* paidOut(key, { amount: 1000, ...holding })
+      const done = yield* paidOut(key, { amount: 1000, ...holding })
+      yield* submittedPayout(key, open.id)
+      yield* simulated(`/payouts/${done.id}/complete`)
+      const sql = yield* SqlClient
+      yield* assertLedgerHolds
+      yield* sql`
+        UPDATE payouts SET status = CASE WHEN id = ${open.id}::uuid THEN 'completed' ELSE 'processing' END
+        WHERE account_id = ${accountId}::uuid`
+      assert.deepInclude(yield* verification, {
+        consistent: false,
+        differences: [],
+        states: [{ account: { account_id: accountId, name: "payouts_in_transit" }, kept: 1000, computed: 0 }]
+      })
+      yield* sql`
+        UPDATE payouts SET status = CASE WHEN id = ${open.id}::uuid THEN 'processing' ELSE 'completed' END
+        WHERE account_id = ${accountId}::uuid`
+      yield* assertLedgerHolds
     })
   )
 

@@ -47,6 +47,7 @@ const impersonal: Readonly<Record<string, string>> = {
   early_reversals: "end_to_end_id",
   acquirer_orders: "kind end_to_end_id state",
   acquirer_exceptions: "kind status end_to_end_id txid external_id provider_outcome action",
+  exception_returns: "return_id",
   unreadable_entries: "digest list read_by",
   simulator_charges: "txid",
   simulator_payouts: "reason end_to_end_id",

@@ -32,12 +32,15 @@ const roleFor = (route: DeclaredRoute): OperatorRole | undefined =>
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
 })("Limited to accounts", (it) => {
-  // Reads change nothing: two worlds are those of them all.
-  let reads: Effect.Success<typeof makeWorlds> | undefined
+  // A world is changed only by its own operator: the stranger's is the same for all routes, and the other one for all reads.
+  let theirs: World | undefined
+  let reads: World | undefined
   const worldsFor = ({ method }: DeclaredRoute) =>
     Effect.gen(function* () {
-      if (method !== "GET") return yield* makeWorlds
-      return (reads ??= yield* makeWorlds)
+      const { url } = yield* receiver()
+      const stranger = (theirs ??= yield* makeWorld(url))
+      const world = method === "GET" ? (reads ??= yield* makeWorld(url)) : yield* makeWorld(url)
+      return { url, world, stranger }
     })
 
   describe("OPR-39: a resource of another account is 404, as an unknown one", () => {
@@ -169,12 +172,6 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       assert.isAbove((yield* resend(own.call)).body.count, 0)
     }).pipe(Effect.scoped)
   )
-})
-
-/** A world, and that of a stranger. */
-const makeWorlds = Effect.gen(function* () {
-  const { url } = yield* receiver()
-  return { url, world: yield* makeWorld(url), stranger: yield* makeWorld(url) }
 })
 
 /** An account besides the world's. */

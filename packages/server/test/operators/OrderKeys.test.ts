@@ -24,9 +24,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Orders of
       const { key } = yield* makeCaller()
       const { id } = yield* paidCharge(key, 1000)
       const idempotencyKey = newKey()
-      const answers = yield* Effect.forEach(Array.from({ length: 100 }), () => refund(operate, id, idempotencyKey), {
-        concurrency: "unbounded"
-      })
+      // A caller that gets 503 repeats its request.
+      const answered = Effect.repeat(refund(operate, id, idempotencyKey), { until: ({ status }) => status !== 503 })
+      const answers = yield* Effect.forEach(Array.from({ length: 100 }), () => answered, { concurrency: "unbounded" })
       for (const { body, status, text } of [...answers, yield* refund(operate, id, idempotencyKey)]) {
         assert.strictEqual(status, 200, text)
         assert.deepStrictEqual(

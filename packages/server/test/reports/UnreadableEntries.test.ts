@@ -193,6 +193,60 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-163, OPR-232: a return that cannot be read names its Pix, and is not accepted as a payment", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const paid = payAll(bank, yield* pendingCharges(bank, 2))
+      yield* sweepNow(bank)
+      const { raise } = yield* UnreadableEntries
+      const reading = { nowMs: 0, zone: "America/Sao_Paulo", unreadable: new Array<Unreadable>() }
+      // The same return of two payments: its id is of its payment.
+      const entries = paid.map(({ endToEndId, txid }) => ({
+        endToEndId,
+        txid,
+        valor: "10.00",
+        devolucoes: [{ id: "D1", valor: "1,00" }]
+      }))
+      entriesOf(entries, decodeReceivedPix, reading)
+      yield* raise(bank.connectionId, { list: "returned", fromMs: 0, toMs: 1 }, reading.unreadable)
+      const raised = yield* unreadableOf(bank.connectionId)
+      assert.sameMembers(
+        raised.map(({ end_to_end_id }) => end_to_end_id),
+        paid.map(({ endToEndId }) => endToEndId)
+      )
+      for (const { end_to_end_id, id, received } of raised) {
+        assert.deepStrictEqual(JSON.parse(received ?? ""), {
+          endToEndId: end_to_end_id,
+          devolucoes: { id: "D1", valor: "1,00" }
+        })
+        yield* resolved(id, { action: "accept", amount: 100, account_id: bank.accountId }, 409)
+      }
+      // Two entries that differ behind what is kept of them.
+      const long = { text: "x".repeat(4096), reason: "valor cannot be read" }
+      const [one, other] = [newPix(), newPix()]
+      for (const endToEndId of [one, other, one])
+        yield* raise(bank.connectionId, { list: "received", fromMs: 0, toMs: 1 }, [{ ...long, endToEndId }])
+      assert.deepStrictEqual(
+        (yield* unreadableOf(bank.connectionId)).slice(2).map(({ end_to_end_id }) => end_to_end_id),
+        [one, other]
+      )
+      // What is read of its Pix is of its charge.
+      const [pix] = paid
+      const returned = { txid: "", endToEndId: pix!.endToEndId, externalId: newPix(), amount: 300 } as const
+      assert.strictEqual(
+        yield* notified({
+          _tag: "charge.returned",
+          connectionId: bank.connectionId,
+          as: "charged_back",
+          ...returned
+        }),
+        "applied"
+      )
+      assert.strictEqual(yield* availableOf(bank.key), 1700)
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-232: an operator accepts one with its amount; the payment, once read, is a copy", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank({ profile: "efi" })

@@ -3,11 +3,13 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { startDouble } from "../support/Bank.ts"
 import { created } from "../support/ChargeRequests.ts"
+import { movedTo, newConnection } from "../support/Exceptions.ts"
 import { operated } from "../support/Money.ts"
 import { createDatabase, createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { failedStart, ran, startProcess } from "../support/Process.ts"
@@ -149,6 +151,25 @@ layer(Layer.empty, { excludeTestServices: true })("The acquirer of an installati
       const refused = yield* Effect.flip(simulated.withSettings({ acquirer: "connections" }, Effect.void))
       assert.include(String(refused), "This installation began with ACQUIRER=simulator")
       yield* simulated.withService(Effect.asVoid(TestService))
+    })
+  )
+
+  it.effect("OPR-221: with a bank's charge the simulator is refused: it would settle real money", () =>
+    Effect.gen(function* () {
+      const { withService, withSettings } = yield* stoppable({ acquirer: "simulator" })
+      yield* withService(
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const sql = yield* SqlClient
+          const { key } = yield* makeCaller()
+          const { id } = yield* created(key)
+          yield* movedTo(yield* newConnection(), id)
+          yield* sql`UPDATE installation_settings SET acquirer = 'connections'`
+        })
+      )
+      const refused = yield* Effect.flip(withSettings({ acquirer: "simulator" }, Effect.void))
+      assert.include(String(refused), "This installation began with ACQUIRER=connections")
+      yield* withSettings({ acquirer: "connections" }, Effect.asVoid(TestService))
     })
   )
 

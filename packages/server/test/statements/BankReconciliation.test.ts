@@ -215,6 +215,47 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       })
   )
 
+  it.effect("OPR-277: returns of money that fits no charge meet the bank's lines of other days", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const bank = yield* connectedBank()
+      const { receipts } = bank.double.provider
+      const [open, accepted] = [4242, 4343].map((cents) => receipts.receive({ key: bank.double.key, cents }))
+      yield* sweepNow(bank)
+      const { data } = yield* operated<{ data: ReadonlyArray<{ id: string; amount: number }> }>(
+        "GET",
+        "/exceptions?status=open"
+      )
+      const accept = yield* operate(
+        "POST",
+        `/operator/v1/exceptions/${data.find(({ amount }) => amount === 4343)?.id}/resolve`,
+        { body: { action: "accept", account_id: bank.accountId }, idempotencyKey: newKey() }
+      )
+      assert.strictEqual(accept.status, 200, accept.text)
+      // Two of one amount: only their ids tell which is which.
+      for (const { endToEndId } of [open!, open!, accepted!]) Result.getOrThrow(receipts.takeBack(endToEndId, 300))
+      yield* sweepNow(bank)
+      const lines = bookedLines(bank.double.provider)
+      const days = [3, 4, 5]
+      const moved = lines.map((line) =>
+        line.cents < 0 ? { ...line, atMs: line.atMs - days.pop()! * 86_400_000 } : line
+      )
+      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+      yield* importing(bank, moved, {}, dayBefore(5))
+      for (const count of [3, 4, 5])
+        assert.deepStrictEqual(counted(yield* comparedDay(bank, dayBefore(count))), { timing: "1 -300" })
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0", timing: "3 900" })
+      const { data: returned } = yield* operated<{ data: ReadonlyArray<BalanceTransaction> }>(
+        "GET",
+        `/connections/${bank.connectionId}/transactions`
+      )
+      assert.sameMembers(
+        returned.flatMap(({ net, return_id }) => (net < 0 ? [return_id] : [])),
+        lines.flatMap(({ cents, endToEndId }) => (cents < 0 ? [endToEndId] : []))
+      )
+    })
+  )
+
   it.effect("OPR-279: a payout that came back at a rail without a list is an exception once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
@@ -246,6 +287,34 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         `/exceptions?kind=returned_payout`
       )
       assert.lengthOf(again.data, data.length)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-279: so is one that the rail's list had too late, and the list does not raise it again", () =>
+    Effect.gen(function* () {
+      const double = yield* startDouble({ seed: 78, profile: "efi", settings: { openingCents: 100_000 } })
+      const { id: connectionId } = yield* connectTo(double, { profile: "efi" })
+      const { makeCaller } = yield* TestService
+      const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
+      yield* fund(bank.accountId, 10_000)
+      yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: connectionId })
+      const { id } = yield* paidOut(bank.key, { amount: 800 })
+      yield* payoutReaching(bank.key, id, "completed")
+      yield* withoutSweeps(bank)
+      const [sent] = double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 1 }).items
+      Result.getOrThrow(double.provider.payouts.receiveReturn(sent!.id, 800))
+      yield* importing(bank, bookedLines(double.provider))
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0" })
+      yield* sweepNow(bank)
+      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number }> }>(
+        "GET",
+        "/exceptions?kind=returned_payout"
+      )
+      assert.deepStrictEqual(
+        data.flatMap(({ amount, payout_id }) => (payout_id === id ? [amount] : [])),
+        [800]
+      )
       yield* assertLedgerHolds
     })
   )

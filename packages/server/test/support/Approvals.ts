@@ -1,7 +1,7 @@
 /** Two operators, the actions that need both, and their decisions. */
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import type { ApprovalAction } from "@pix-payments/domain/Approval"
-import { makeAuthority } from "@pix-payments/psp-double/Certificates"
+import { type Identity, makeAuthority } from "@pix-payments/psp-double/Certificates"
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -45,11 +45,16 @@ const counted = (text: string, ...parameters: ReadonlyArray<unknown>) =>
     Effect.map(sql.unsafe<{ count: bigint }>(text, parameters), ([row]) => Number(row?.count))
   ).pipe(Effect.orDie)
 
+let client: Promise<Identity> | undefined
+
+/** Made once per process, because keys take long. */
+const clientIdentity = (nowMs: number): Promise<Identity> =>
+  (client ??= makeAuthority("Bank", nowMs).then((authority) => authority.issue({ name: "client", usage: "client" })))
+
 /** Credentials that a connection can be opened with. */
 export const someCredentials = Effect.gen(function* () {
   const nowMs = yield* Clock.currentTimeMillis
-  const authority = yield* Effect.promise(() => makeAuthority("Bank", nowMs))
-  const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "client", usage: "client" }))
+  const { ca, cert, key } = yield* Effect.promise(() => clientIdentity(nowMs))
   return { client_id: "id", client_secret: newKey(), certificate: cert, private_key: key, ca }
 })
 

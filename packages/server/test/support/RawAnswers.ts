@@ -28,6 +28,20 @@ export const rawAnswers: ReadonlyArray<RawAnswer> = [
   { name: "103 in pieces, then 200 in pieces", talk: inPieces(EARLY + OK), status: 200 },
   { name: "more 103 than is read", talk: keepsOpen(EARLY.repeat(1000)), status: null, reason: "answer too large" },
   { name: "100 and no more", talk: says(CONTINUE), status: null, reason: "connection closed" },
+  { name: "blank lines, then 200", talk: says(`\r\n\r\n${OK}`), status: 200 },
+  {
+    name: "200 after bare line feeds",
+    talk: says("HTTP/1.1 103 x\n\nHTTP/1.1 200 OK\nContent-Length: 0\n\n"),
+    status: 200
+  },
+  {
+    name: "199 with a status line among its headers",
+    talk: says(`HTTP/1.1 199 x\r\nHTTP/1.1 500 No\r\n\r\n${OK}`),
+    status: 200
+  },
+  { name: "200 with 8,000 headers", talk: says(`HTTP/1.1 200 OK\r\n${"a:\r\n".repeat(8000)}\r\n`), status: 200 },
+  { name: "two answers", talk: says(`HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n${OK}`), status: 500 },
+  { name: "the preface of HTTP/2", talk: says("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), status: null, reason: "not HTTP" },
   {
     name: "101",
     talk: says("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"),

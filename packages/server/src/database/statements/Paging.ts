@@ -15,10 +15,9 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { UnknownCursor } from "../../base/Errors.ts"
+import { type Condition, isAmong } from "./Condition.ts"
 import {
   type AccessPath,
-  type Condition,
-  isAmong,
   pageStatement,
   recentStatement,
   type Seek,

@@ -15,14 +15,14 @@
  * Why: docs/decisions/0013-lists-walk-an-index.md.
  */
 
+import { type Bind, type Condition, idArray, type Type } from "./Condition.ts"
+
 /** A column of an index (or its expression, spelled as in the index) and its values. */
 export type Column =
   | { readonly sql: string; readonly type: Type; readonly is: unknown }
   | { readonly sql: string; readonly type: Type; readonly oneOf: ReadonlyArray<string> }
   | { readonly sql: string; readonly type: Type; readonly in: Condition }
   | { readonly sql: string; readonly type: Type; readonly each: true }
-
-type Type = "uuid" | "text" | "integer" | "bigint"
 
 /** The column has this value. */
 export const is = (sql: string, type: Type, value: unknown): Column => ({ sql, type, is: value })
@@ -39,49 +39,6 @@ export const oneOfIds = (sql: string, ids: ReadonlyArray<string>): Column =>
 
 /** The column has any value. Each value that occurs is a range. */
 export const everyValue = (sql: string, type: Type): Column => ({ sql, type, each: true })
-
-/** A condition in SQL. `bind` returns the placeholder of a parameter. */
-export type Condition = (bind: Bind) => string
-
-export type Bind = (value: unknown) => string
-
-/** The column equals the value. */
-export const equals =
-  (column: string, type: Type, value: unknown): Condition =>
-  (bind) =>
-    `${column} = ${bind(value)}::${type}`
-
-/** The same condition, spelled so that no index serves it: for rows that another condition finds. */
-export const equalsUnindexed =
-  (column: string, type: Type, value: unknown): Condition =>
-  (bind) =>
-    `${column} IS NOT DISTINCT FROM ${bind(value)}::${type}`
-
-/** The column is between two values, which are among them or not; undefined for no bound. */
-export const between = (
-  column: string,
-  type: "bigint" | "timestamptz",
-  [low, high]: readonly [unknown, unknown],
-  isInclusive: boolean
-): ReadonlyArray<Condition> => {
-  const than = (operator: string, value: unknown): ReadonlyArray<Condition> =>
-    value === undefined ? [] : [(bind) => `${column} ${operator}${isInclusive ? "=" : ""} ${bind(value)}::${type}`]
-  return [...than(">", low), ...than("<", high)]
-}
-
-/** The column is one of these ids. */
-export const isOneOf =
-  (column: string, ids: ReadonlyArray<string>): Condition =>
-  (bind) =>
-    `${column} = ANY (${bind(idArray(ids))}::uuid[])`
-
-/** The column is one of these ids, spelled so that no index serves it. */
-export const isAmong =
-  (column: string, ids: ReadonlyArray<string>): Condition =>
-  (bind) =>
-    `${bind(idArray(ids))}::uuid[] @> ARRAY[${column}]`
-
-const idArray = (ids: ReadonlyArray<string>): string => `{${ids.join(",")}}`
 
 /** How rows are found: a range of an index, or a condition that few rows of the table meet. */
 export type AccessPath = IndexPath | SelectivePath

@@ -26,7 +26,7 @@ import * as Effect from "effect/Effect"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { CurrentRequest, type RequestInfo } from "../../base/observability/RequestContext.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
-import { AccountOf, resourceKindOf } from "../../operators/AccountOf.ts"
+import { AccountOf, type ResourceKind, resourceKindOf } from "../../operators/AccountOf.ts"
 import { installation } from "../../operators/Operator.ts"
 import { OperatorSessions } from "../../operators/OperatorSessions.ts"
 import { OperatorTokens } from "../../operators/OperatorTokens.ts"
@@ -63,96 +63,22 @@ type Request = ReadRequest<OperatorCredentials>
 type Answered<R = never> = Effect.Effect<Answer, WireError | Unavailable, R>
 
 export const make = Effect.gen(function* () {
-  const installationToken = yield* OperatorToken
-  const tokens = yield* OperatorTokens
-  const sessions = yield* OperatorSessions
+  const authenticated = yield* authentication
   const accountOf = yield* AccountOf
   const uses = yield* InstallationUses
-  const metrics = yield* Metrics
   const audit = yield* AuditLog
-  const signIns = yield* SignIns
-
-  const ofToken = (token: string): Effect.Effect<Operator | undefined, Unavailable> =>
-    Effect.suspend(() =>
-      installationToken.accepts(token)
-        ? Effect.succeed<Operator | undefined>({ ...installation, via: "installation", sessionId: null })
-        : tokens.authenticate(token)
-    )
-
-  /** Runs `then` with the operator of the request's credential. */
-  const authenticated = <A extends Answer | undefined>(
-    { credentials, info }: Unread<OperatorCredentials>,
-    hasBody: boolean,
-    then: (operator: Operator) => Effect.Effect<A, WireError | Unavailable>
-  ): Effect.Effect<A | Answer, WireError | Unavailable> => {
-    const { connection, secret, token } = credentials
-    info.address = connection.address
-    const isToken = token !== undefined && token !== ""
-    const credential = isToken ? token : secret
-    if (credential === undefined || credential === "") return Effect.fail(new Unauthorized({}))
-    if (!isToken && (!credentials.isSameOrigin || (hasBody && !credentials.isJson))) {
-      return Effect.fail(new Forbidden({}))
-    }
-    const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
-      ? ofToken(credential)
-      : sessions.authenticate(credential)
-    return Effect.flatMap(
-      signIns.attempt(connection.address, authenticate),
-      (signIn): Effect.Effect<A | Answer, WireError | Unavailable> => {
-        if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
-        return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
-      }
-    )
-  }
 
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
     const { decode, endpoint, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
-    const {
-      accounts,
-      isClear = false,
-      reveals = false,
-      roles
-    } = Context.get(endpoint.annotations, Access) ?? defaultAccess
-    const masks = (isClear ? [] : [...endpoint.success]).map(maskOf).filter((mask) => mask !== undefined)
+    const access = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const { accounts, roles } = access
     const kind = resourceKindOf(endpoint.path)
     if (accounts === "resource" && kind === undefined) {
       throw new Error(`${endpoint.path} needs a line in operators/AccountOf.ts`)
     }
-
-    /** Whether the operator's limit to accounts allows the request. */
-    const inAccounts = (
-      { accountIds }: Operator,
-      { params }: Request
-    ): Effect.Effect<void, Forbidden | NotFound | Unavailable> => {
-      if (accountIds === null || accounts === "own" || accounts === "filtered") return Effect.void
-      const id = params["id"] ?? ""
-      if (accounts === "installation" || kind === undefined) return Effect.fail(new Forbidden({}))
-      if (!isUuid(id)) return Effect.fail(new NotFound({}))
-      return Effect.flatMap(accountOf.isOneOf(kind, id, accountIds), (isOne) =>
-        isOne ? Effect.void : Effect.fail(new NotFound({}))
-      )
-    }
-
-    /** Masks the answer, or records that it is revealed. */
-    const withPersonalData = (
-      answering: Answered<CurrentOperator>,
-      { role }: Operator,
-      { params, search }: Request
-    ): Answered<CurrentOperator> => {
-      const shown = personalDataFor[role]
-      const isRevealing = reveals && new URLSearchParams(search).get("reveal") === "true"
-      if (isRevealing && shown === "masked") return Effect.fail(new Forbidden({}))
-      if (isRevealing) {
-        const entry = audit.recordAfter(`${kind}.reveal`)(Effect.succeed({ id: params["id"] ?? "" }))
-        return Effect.tap(answering, ({ status }) => (status === 200 ? entry : Effect.void))
-      }
-      if (shown === "clear" || masks.length === 0) return answering
-      return Effect.map(answering, ({ body, ...rest }) => ({
-        ...rest,
-        body: rest.status < 300 ? masks.reduce<unknown>((masked, mask) => mask(masked), body) : body
-      }))
-    }
+    const inAccounts = accountLimit(accountOf, access, kind)
+    const withPersonalData = personalDataOf(audit, endpoint, access, kind)
 
     return (request, admit) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
@@ -179,24 +105,6 @@ export const make = Effect.gen(function* () {
       })
   }
 
-  /** An operation that needs no credential: a sign-in. */
-  const open =
-    ({ decode, run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
-    (request) => {
-      const { connection, isJson } = request.credentials
-      const { fetchSite } = connection
-      request.info.address = connection.address
-      if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-      if (takesBody && (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin"))) {
-        return Effect.fail(new Forbidden({}))
-      }
-      return Effect.flatMap(decode(request), (query) => run(request, query, nobody)).pipe(
-        Effect.provideService(CurrentOperator, nobody),
-        Effect.provideService(CurrentRequest, request.info),
-        Effect.provideService(CurrentConnection, connection)
-      )
-    }
-
   const guard: OperatorGuard = {
     credentialsOf: (request) => ({
       token: headerOf(request, "x-operator-token"),
@@ -218,6 +126,107 @@ export const make = Effect.gen(function* () {
   }
   return guard
 })
+
+const authentication = Effect.gen(function* () {
+  const installationToken = yield* OperatorToken
+  const tokens = yield* OperatorTokens
+  const sessions = yield* OperatorSessions
+  const metrics = yield* Metrics
+  const signIns = yield* SignIns
+
+  const ofToken = (token: string): Effect.Effect<Operator | undefined, Unavailable> =>
+    Effect.suspend(() =>
+      installationToken.accepts(token)
+        ? Effect.succeed<Operator | undefined>({ ...installation, via: "installation", sessionId: null })
+        : tokens.authenticate(token)
+    )
+
+  /** Runs `then` with the operator of the request's credential. */
+  return <A extends Answer | undefined>(
+    { credentials, info }: Unread<OperatorCredentials>,
+    hasBody: boolean,
+    then: (operator: Operator) => Effect.Effect<A, WireError | Unavailable>
+  ): Effect.Effect<A | Answer, WireError | Unavailable> => {
+    const { connection, secret, token } = credentials
+    info.address = connection.address
+    const isToken = token !== undefined && token !== ""
+    const credential = isToken ? token : secret
+    if (credential === undefined || credential === "") return Effect.fail(new Unauthorized({}))
+    if (!isToken && (!credentials.isSameOrigin || (hasBody && !credentials.isJson))) {
+      return Effect.fail(new Forbidden({}))
+    }
+    const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
+      ? ofToken(credential)
+      : sessions.authenticate(credential)
+    return Effect.flatMap(
+      signIns.attempt(connection.address, authenticate),
+      (signIn): Effect.Effect<A | Answer, WireError | Unavailable> => {
+        if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
+        return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
+      }
+    )
+  }
+})
+
+/** Whether the operator's limit to accounts allows the request. */
+const accountLimit =
+  (accountOf: AccountOf["Service"], { accounts }: Access, kind: ResourceKind | undefined) =>
+  ({ accountIds }: Operator, { params }: Request): Effect.Effect<void, Forbidden | NotFound | Unavailable> => {
+    if (accountIds === null || accounts === "own" || accounts === "filtered") return Effect.void
+    const id = params["id"] ?? ""
+    if (accounts === "installation" || kind === undefined) return Effect.fail(new Forbidden({}))
+    if (!isUuid(id)) return Effect.fail(new NotFound({}))
+    return Effect.flatMap(accountOf.isOneOf(kind, id, accountIds), (isOne) =>
+      isOne ? Effect.void : Effect.fail(new NotFound({}))
+    )
+  }
+
+const personalDataOf = (
+  audit: AuditLog["Service"],
+  endpoint: OperatorOperation["endpoint"],
+  { isClear = false, reveals = false }: Access,
+  kind: ResourceKind | undefined
+) => {
+  const masks = (isClear ? [] : [...endpoint.success]).map(maskOf).filter((mask) => mask !== undefined)
+
+  /** Masks the answer, or records that it is revealed. */
+  return (
+    answering: Answered<CurrentOperator>,
+    { role }: Operator,
+    { params, search }: Request
+  ): Answered<CurrentOperator> => {
+    const shown = personalDataFor[role]
+    const isRevealing = reveals && new URLSearchParams(search).get("reveal") === "true"
+    if (isRevealing && shown === "masked") return Effect.fail(new Forbidden({}))
+    if (isRevealing) {
+      const entry = audit.recordAfter(`${kind}.reveal`)(Effect.succeed({ id: params["id"] ?? "" }))
+      return Effect.tap(answering, ({ status }) => (status === 200 ? entry : Effect.void))
+    }
+    if (shown === "clear" || masks.length === 0) return answering
+    return Effect.map(answering, ({ body, ...rest }) => ({
+      ...rest,
+      body: rest.status < 300 ? masks.reduce<unknown>((masked, mask) => mask(masked), body) : body
+    }))
+  }
+}
+
+/** An operation that needs no credential: a sign-in. */
+const open =
+  ({ decode, run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
+  (request) => {
+    const { connection, isJson } = request.credentials
+    const { fetchSite } = connection
+    request.info.address = connection.address
+    if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+    if (takesBody && (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin"))) {
+      return Effect.fail(new Forbidden({}))
+    }
+    return Effect.flatMap(decode(request), (query) => run(request, query, nobody)).pipe(
+      Effect.provideService(CurrentOperator, nobody),
+      Effect.provideService(CurrentRequest, request.info),
+      Effect.provideService(CurrentConnection, connection)
+    )
+  }
 
 /** Who calls an operation that needs no credential. */
 const nobody: Operator = {

@@ -5,17 +5,19 @@
  * - At most `maxConnections` connections are open. One more is closed at once.
  * - A connection has at most `MAX_PIPELINED` requests without an answer. One more closes it.
  * - A connection whose answer is not read within `answerTimeoutMs` is reset.
+ * - A body that nobody reads has at most `MOST_UNREAD_PIECES`. One more closes its connection.
  * - A connection with a streamed answer takes no further request. One more closes it.
  * - A connection that is refused as a whole (`endWith`) closes within `LINGER_MS`.
- * - While the process stops, every answer has `Connection: close`.
+ * - While the process stops, every answer has `Connection: close`. So has one that comes before the last chunk of its request.
  *
  * Why subclasses of node's server and response: the bounds apply below any routing. Measured: less than a microsecond for
  * a request.
  */
-import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
+import { IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { CutReason } from "../../base/observability/Metrics.ts"
 import { type Entry, OrderedList } from "./OrderedList.ts"
+import { MAX_BODY_BYTES, MIN_PIECE_BYTES } from "./RequestBody.ts"
 
 export interface Limits {
   readonly maxConnections: number
@@ -66,7 +68,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
   constructor(options: ServerOptions, limits: Limits, onCut: (reason: CutReason) => void) {
     super({
       ...options,
-      IncomingMessage: undefined,
+      IncomingMessage: BoundedRequest,
       ServerResponse: BoundedResponse,
       // No protocol upgrades: such a request is answered as any other, within the same bounds.
       shouldUpgradeCallback: () => false
@@ -148,6 +150,21 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
   }
 }
 
+/** A request whose body, while nobody reads it, has a bounded number of pieces: each has a cost far beyond its bytes. */
+export class BoundedRequest extends IncomingMessage {
+  #unread = 0
+
+  override push(piece: unknown): boolean {
+    if (piece === null || this.readableFlowing === true) return super.push(piece)
+    if (++this.#unread <= MOST_UNREAD_PIECES) return super.push(piece)
+    if (!this.socket.destroyed) this.socket.destroy()
+    return false
+  }
+}
+
+/** As many as of most bodies that are read. */
+const MOST_UNREAD_PIECES = MAX_BODY_BYTES / MIN_PIECE_BYTES
+
 /** A response that reports when it has left. */
 export class BoundedResponse extends ServerResponse<IncomingMessage> {
   readonly connectionState: Connection | undefined
@@ -163,7 +180,7 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
   }
 
   override writeHead(...args: ReadonlyArray<unknown>): this {
-    if (this.server?.limits.isStopping() === true) this.shouldKeepAlive = false
+    if (this.server?.limits.isStopping() === true || hasChunksLeft(this.req)) this.shouldKeepAlive = false
     return super.writeHead(...(args as unknown as [number]))
   }
 
@@ -217,6 +234,10 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
     then?.()
   }
 }
+
+/** Nobody reads what comes of a body after its answer, and Node takes each chunk of it by itself. */
+const hasChunksLeft = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && headers["transfer-encoding"] !== undefined
 
 function answered(this: BoundedResponse): void {
   this.left()

@@ -39,6 +39,8 @@ export class Statements extends Context.Service<
   {
     /** Makes the next piece each time that it runs; `undefined` at the end. */
     readonly pieces: (which: StatementOf) => Effect.Effect<Uint8Array | undefined, Unavailable>
+    /** Cents before a day: those of the last close before it, and of the lines since. */
+    readonly balanceBefore: (of: BooksOf, day: string) => Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/Statements") {
   static readonly layer = Layer.effect(
@@ -49,8 +51,7 @@ export class Statements extends Context.Service<
       const details = yield* LineDetails
       const closes = yield* Closes
 
-      /** Cents before a day: those of the last close before it, and of the lines since. */
-      const openingOf = Effect.fnUntraced(function* (of: BooksOf, day: string) {
+      const balanceBefore: Statements["Service"]["balanceBefore"] = Effect.fnUntraced(function* (of, day) {
         const last = yield* closes.last(of, day)
         const since = {
           owner: "accountId" in of ? of.accountId : of.connectionId,
@@ -73,7 +74,7 @@ export class Statements extends Context.Service<
           to,
           bank,
           timezone: row!.timezone,
-          opening: yield* openingOf(of, from),
+          opening: yield* balanceBefore(of, from),
           madeAtMs: yield* Clock.currentTimeMillis
         } satisfies StatementFacts
       })
@@ -96,6 +97,7 @@ export class Statements extends Context.Service<
       })
 
       return Statements.of({
+        balanceBefore,
         pieces: (which) => {
           const { format, from, of, to } = which
           const encode = format.encode ?? ((text: string) => new TextEncoder().encode(text))

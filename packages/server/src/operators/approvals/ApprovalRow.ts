@@ -5,7 +5,8 @@
  */
 import { type ApprovalAction, APPROVAL_HOURS, ApprovalStatus } from "@pix-payments/domain/Approval"
 import type { List } from "../../database/statements/Paging.ts"
-import { everyValue, is, isOneOf } from "../../database/statements/Seek.ts"
+import { isOneOf } from "../../database/statements/Condition.ts"
+import { everyValue, is } from "../../database/statements/Seek.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -10,13 +10,10 @@ import type { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"
+import { type Bind, type Condition, equals, equalsUnindexed } from "../../database/statements/Condition.ts"
 import {
-  type Bind,
   type Column,
-  type Condition,
   everyValue,
-  equals,
-  equalsUnindexed,
   is,
   oneOf,
   oneOfIds,

@@ -97,153 +97,14 @@ export class ChargeStore extends Context.Service<
     ChargeStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const signal = yield* DeliverySignal
-      const ids = yield* Ids
       const withReceivers = makeReceivers(sql)
-
-      const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
-        Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
-
-      const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
-        Effect.map(selected<Row>(findOneByKey(key)), ([row]) =>
-          row === undefined ? undefined : chargeTable.decode(row)
-        )
-
-      const insert = yield* Batching.make<NewCharge, Outcome>({
-        maxBatch: 200,
-        writes: sql,
-        accountOf: ({ charge }) => charge.accountId,
-        run: (charges) =>
-          Effect.gen(function* () {
-            const recoveries = recoveriesOf(
-              ids,
-              charges.map(({ charge }) => charge.id),
-              Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
-            )
-            const rows = yield* sql.unsafe<InsertedRow>(
-              ...insertMany({
-                charges: inKeyOrder(charges).map(({ caller, charge }) => ({ ...charge, ...claimOf(caller) })),
-                recoveries
-              })
-            )
-            const proof = rows.find((row) => row.generation !== null)
-            const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
-            return yield* Effect.forEach(charges, ({ caller, charge }): Effect.Effect<Outcome, SqlError> => {
-              const isPaused = fresh.get(charge.id)
-              if (isPaused !== undefined) {
-                return Effect.succeed(Effect.succeed({ existing: undefined, mayEmit: !isPaused }))
-              }
-              if (caller !== undefined && !isCurrent(caller, proof)) return Effect.succeed(staleCaller)
-              return Effect.map(findByKey(charge), (existing) => Effect.succeed({ existing, mayEmit: false }))
-            })
-          })
-      })
-
-      // Two queues: changes that wait for ledger locks delay no other ones.
-      const changeWith = Batching.make<ChargeChange, boolean>({
-        maxBatch: 200,
-        writes: sql,
-        accountOf: ({ charge }) => charge.accountId,
-        run: Batching.firstOfEach(
-          ({ charge }) => charge.id,
-          ({ charge }) => charge.accountId,
-          (changes, lockMode) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
-              sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
-            )
-        )
-      })
-      const changeUnpaid = yield* changeWith
-      const changePaid = yield* changeWith
-
-      const findMany = (ids: ReadonlyArray<string>) =>
-        Effect.map(
-          selected<Row>(findByIds({ ids })),
-          (found) => new Map(found.map(chargeTable.decode).map((charge) => [charge.id, charge]))
-        )
-
-      const find = yield* Batching.make<string, StoredCharge | undefined>({
-        maxBatch: 500,
-        run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
-      })
-
-      const findFor = yield* Batching.make<Asked, Effect.Effect<ShownCharge | undefined, Unavailable>>({
-        maxBatch: 500,
-        run: (asked) =>
-          Effect.map(selected<ShownRow>(findShown({ ids: asked.map(({ id }) => id) })), (found) => {
-            let proof: Proof | undefined
-            const byId = new Map<string, ShownCharge>()
-            for (const row of found) {
-              if (row.generation !== null) proof = row
-              else byId.set(row.id, shownChargeTable.decode(row))
-            }
-            return asked.map(({ caller, id }) =>
-              isCurrent(caller, proof) ? Effect.succeed(byId.get(id)) : staleCaller
-            )
-          })
-      })
-
-      const pageOf = <A>(
-        { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
-        accountId: string | undefined,
-        filters: ChargeFilters,
-        page: Page
-      ) =>
-        Clock.currentTimeMillis.pipe(
-          Effect.flatMap((now) => readPage<Row>(chargeList(columns(), accountId, filters, now), page)),
-          Effect.flatMap(withReceivers),
-          Effect.map((found) => found.map(decode)),
-          Effect.provideService(SqlClient, sql),
-          orUnavailable
-        )
+      const select = selector(sql, withReceivers)
 
       return ChargeStore.of({
-        insert: (charge, recoverInMs, caller) => Effect.flatten(insert({ charge, recoverInMs, caller })),
-        change: (change) => (isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
-        changeInTransaction: (change) =>
-          Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)
-            if (done.length !== 1) {
-              return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
-            }
-            yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
-          }),
-        lock: Effect.fnUntraced(function* (id) {
-          const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(...findAccount({ id }))
-          if (charge === undefined) return undefined
-          yield* lockLedgerOf(sql, [charge.account_id])
-          const [row] = yield* selected<Row>(lockOne({ id }))
-          return row === undefined ? undefined : chargeTable.decode(row)
-        }),
-        find: (id) => find(id.toLowerCase()),
-        findFor: (caller, id) => Effect.flatten(findFor({ caller, id: id.toLowerCase() })),
-        findByKey: (applicationId, origin, idempotencyKey) =>
-          orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
-        listFor: yield* makeReadPage(
-          sql,
-          chargePages,
-          (accountId, filters: Omit<ChargeFilters, "origin">, page) =>
-            pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page),
-          withReceivers
-        ),
-        listAll: (accountId, filters, page) =>
-          Clock.currentTimeMillis.pipe(
-            Effect.flatMap((now) =>
-              readWalked<Row>(chargeWalk(chargeTable.columns("charges"), accountId, filters, now), page)
-            ),
-            Effect.flatMap((found) =>
-              Effect.map(withReceivers(found.rows), (rows) => ({ ...found, rows: rows.map(chargeTable.decode) }))
-            ),
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          ),
-        sumAll: (accountId, filters) =>
-          Clock.currentTimeMillis.pipe(
-            Effect.flatMap((now) => readSum(chargeWalk("charges.id", accountId, filters, now), "amount")),
-            Effect.catchTag("UnknownCursor", Effect.die),
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          )
+        insert: yield* insertions(select),
+        ...(yield* changes),
+        ...(yield* lookups(select)),
+        ...(yield* lists(withReceivers))
       })
     })
   )
@@ -255,6 +116,189 @@ export interface Insertion {
   /** False where the connection of the new charge is paused. */
   readonly mayEmit: boolean
 }
+
+type Store = ChargeStore["Service"]
+type WithReceivers = ReturnType<typeof makeReceivers>
+type Select = ReturnType<typeof selector>
+
+/** Selects charges with their receivers. */
+const selector =
+  (sql: SqlClient, withReceivers: WithReceivers) =>
+  <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
+    Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
+
+const findByKey = (select: Select, key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
+  Effect.map(select<Row>(findOneByKey(key)), ([row]) => (row === undefined ? undefined : chargeTable.decode(row)))
+
+const insertions = Effect.fnUntraced(function* (select: Select) {
+  const sql = yield* SqlClient
+  const ids = yield* Ids
+
+  const insert = yield* Batching.make<NewCharge, Outcome>({
+    maxBatch: 200,
+    writes: sql,
+    accountOf: ({ charge }) => charge.accountId,
+    run: (charges) =>
+      Effect.gen(function* () {
+        const recoveries = recoveriesOf(
+          ids,
+          charges.map(({ charge }) => charge.id),
+          Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
+        )
+        const rows = yield* sql.unsafe<InsertedRow>(
+          ...insertMany({
+            charges: inKeyOrder(charges).map(({ caller, charge }) => ({ ...charge, ...claimOf(caller) })),
+            recoveries
+          })
+        )
+        const proof = rows.find((row) => row.generation !== null)
+        const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
+        return yield* Effect.forEach(charges, ({ caller, charge }): Effect.Effect<Outcome, SqlError> => {
+          const isPaused = fresh.get(charge.id)
+          if (isPaused !== undefined) {
+            return Effect.succeed(Effect.succeed({ existing: undefined, mayEmit: !isPaused }))
+          }
+          if (caller !== undefined && !isCurrent(caller, proof)) return Effect.succeed(staleCaller)
+          return Effect.map(findByKey(select, charge), (existing) => Effect.succeed({ existing, mayEmit: false }))
+        })
+      })
+  })
+
+  const insertion: Store["insert"] = (charge, recoverInMs, caller) =>
+    Effect.flatten(insert({ charge, recoverInMs, caller }))
+  return insertion
+})
+
+const changes = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const signal = yield* DeliverySignal
+
+  // Two queues: changes that wait for ledger locks delay no other ones.
+  const changeWith = Batching.make<ChargeChange, boolean>({
+    maxBatch: 200,
+    writes: sql,
+    accountOf: ({ charge }) => charge.accountId,
+    run: Batching.firstOfEach(
+      ({ charge }) => charge.id,
+      ({ charge }) => charge.accountId,
+      (changes, lockMode) =>
+        Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
+          sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
+        )
+    )
+  })
+  const changeUnpaid = yield* changeWith
+  const changePaid = yield* changeWith
+
+  const changing: Pick<Store, "change" | "changeInTransaction"> = {
+    change: (change) => (isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
+
+    changeInTransaction: (change) =>
+      Effect.gen(function* () {
+        const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)
+        if (done.length !== 1) {
+          return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
+        }
+        yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
+      })
+  }
+  return changing
+})
+
+/** Single charges. */
+const lookups = Effect.fnUntraced(function* (select: Select) {
+  const sql = yield* SqlClient
+
+  const findMany = (ids: ReadonlyArray<string>) =>
+    Effect.map(
+      select<Row>(findByIds({ ids })),
+      (found) => new Map(found.map(chargeTable.decode).map((charge) => [charge.id, charge]))
+    )
+
+  const find = yield* Batching.make<string, StoredCharge | undefined>({
+    maxBatch: 500,
+    run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
+  })
+
+  const findFor = yield* Batching.make<Asked, Effect.Effect<ShownCharge | undefined, Unavailable>>({
+    maxBatch: 500,
+    run: (asked) =>
+      Effect.map(select<ShownRow>(findShown({ ids: asked.map(({ id }) => id) })), (found) => {
+        let proof: Proof | undefined
+        const byId = new Map<string, ShownCharge>()
+        for (const row of found) {
+          if (row.generation !== null) proof = row
+          else byId.set(row.id, shownChargeTable.decode(row))
+        }
+        return asked.map(({ caller, id }) => (isCurrent(caller, proof) ? Effect.succeed(byId.get(id)) : staleCaller))
+      })
+  })
+
+  const found: Pick<Store, "find" | "findFor" | "findByKey" | "lock"> = {
+    find: (id) => find(id.toLowerCase()),
+    findFor: (caller, id) => Effect.flatten(findFor({ caller, id: id.toLowerCase() })),
+    findByKey: (applicationId, origin, idempotencyKey) =>
+      orUnavailable(findByKey(select, { applicationId, origin, idempotencyKey })),
+
+    lock: Effect.fnUntraced(function* (id) {
+      const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(...findAccount({ id }))
+      if (charge === undefined) return undefined
+      yield* lockLedgerOf(sql, [charge.account_id])
+      const [row] = yield* select<Row>(lockOne({ id }))
+      return row === undefined ? undefined : chargeTable.decode(row)
+    })
+  }
+  return found
+})
+
+const lists = Effect.fnUntraced(function* (withReceivers: WithReceivers) {
+  const sql = yield* SqlClient
+
+  const pageOf = <A>(
+    { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
+    accountId: string | undefined,
+    filters: ChargeFilters,
+    page: Page
+  ) =>
+    Clock.currentTimeMillis.pipe(
+      Effect.flatMap((now) => readPage<Row>(chargeList(columns(), accountId, filters, now), page)),
+      Effect.flatMap(withReceivers),
+      Effect.map((found) => found.map(decode)),
+      Effect.provideService(SqlClient, sql),
+      orUnavailable
+    )
+
+  const listed: Pick<Store, "listFor" | "listAll" | "sumAll"> = {
+    listFor: yield* makeReadPage(
+      sql,
+      chargePages,
+      (accountId, filters: Omit<ChargeFilters, "origin">, page) =>
+        pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page),
+      withReceivers
+    ),
+
+    listAll: (accountId, filters, page) =>
+      Clock.currentTimeMillis.pipe(
+        Effect.flatMap((now) =>
+          readWalked<Row>(chargeWalk(chargeTable.columns("charges"), accountId, filters, now), page)
+        ),
+        Effect.flatMap((found) =>
+          Effect.map(withReceivers(found.rows), (rows) => ({ ...found, rows: rows.map(chargeTable.decode) }))
+        ),
+        Effect.provideService(SqlClient, sql),
+        orUnavailable
+      ),
+
+    sumAll: (accountId, filters) =>
+      Clock.currentTimeMillis.pipe(
+        Effect.flatMap((now) => readSum(chargeWalk("charges.id", accountId, filters, now), "amount")),
+        Effect.catchTag("UnknownCursor", Effect.die),
+        Effect.provideService(SqlClient, sql),
+        orUnavailable
+      )
+  }
+  return listed
+})
 
 interface NewCharge {
   readonly charge: StoredCharge

@@ -5,16 +5,8 @@
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { lowestOf, type Walkable } from "../../database/statements/Paging.ts"
-import {
-  type AccessPath,
-  between,
-  type Condition,
-  equalsUnindexed,
-  everyValue,
-  is,
-  oneOf,
-  oneOfIds
-} from "../../database/statements/Seek.ts"
+import { between, type Condition, equalsUnindexed } from "../../database/statements/Condition.ts"
+import { type AccessPath, everyValue, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { amountWord, hasWordsLike, withWord, withWordsLike } from "../words/Words.ts"
 import { type ChargeFilters, chargeList, hasStatus, isSettledBy } from "./ChargeLists.ts"
 

@@ -23,7 +23,8 @@ import {
   type Walkable,
   type WalkedPage
 } from "../../database/statements/Paging.ts"
-import { between, equalsUnindexed, HIGHEST, is, LOWEST, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { between, equalsUnindexed } from "../../database/statements/Condition.ts"
+import { HIGHEST, is, LOWEST, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import { disputeTable } from "./DisputeTable.ts"
 

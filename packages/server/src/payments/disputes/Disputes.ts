@@ -78,122 +78,11 @@ export class Disputes extends Context.Service<
   static readonly layer = Layer.effect(
     Disputes,
     Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const money = yield* ChargeMoney
-      const refunds = yield* Refunds
-      const refundStore = yield* RefundStore
-      const disputed = yield* DisputedMoney
       const store = yield* DisputeStore
-      const ids = yield* Ids
-
-      const find = Effect.fnUntraced(function* (id: string) {
-        const dispute = isUuid(id) ? yield* store.find(id) : undefined
-        return dispute ?? (yield* new NotFoundError())
-      })
-
-      const findBy = Effect.fnUntraced(function* ({ connectionId, disputeId, externalId }: DisputeReference) {
-        if (disputeId !== "") return yield* find(disputeId)
-        const dispute =
-          externalId === undefined ? undefined : yield* store.findByExternalId(connectionId ?? null, externalId)
-        return dispute ?? (yield* new NotFoundError())
-      })
-
-      const moveDispute = Effect.fnUntraced(function* (dispute: StoredDispute, report: DisputeReport) {
-        const change = decideReport(dispute, report, yield* Clock.currentTimeMillis, ids)
-        if (change === undefined) return false
-        yield* store.put(change.dispute, change.outbox)
-        return true
-      })
-
-      const moveCharge = (locked: LockedCharge, step: ChargeStep) =>
-        Effect.filterOrElse(
-          money.move(locked, step),
-          (moved) => moved !== undefined,
-          () => Effect.die(new Error("a charge has changed while it was locked"))
-        )
-
-      /** The return, booked before, of a MED that is lost. */
-      const returnBefore = (
-        { charge }: LockedCharge,
-        { amount, openedAtMs }: { readonly amount?: number | undefined; readonly openedAtMs: number }
-      ) =>
-        Effect.map(refundStore.ofLocked(charge.id), (all) => returnOfLoss({ amount, openedAtMs }, unnamedReturns(all)))
-
-      /** A return, booked before, is of this dispute. */
-      const nameReturn = Effect.fnUntraced(function* (
-        locked: LockedCharge,
-        returned: StoredRefund,
-        disputeId: string,
-        others: number
-      ) {
-        yield* moveCharge(locked, decideKnownLoss(locked, others))
-        yield* refundStore.put({ ...returned, disputeId })
-      })
-
-      const open = Effect.fnUntraced(function* (locked: LockedCharge, med: Med) {
-        const all = yield* store.lockOfCharge(locked.charge.id)
-        const returned =
-          med.isLost === true ? yield* returnBefore(locked, { ...med, openedAtMs: med.atMs ?? 0 }) : undefined
-        if (returned !== undefined) {
-          const { amount } = returned
-          const arrived = arrivedWith(amount, all)
-          const made = { ...med, amount, arrivedResolved: true }
-          const lost = arrived ?? newDispute(contestedCharge(locked.charge), ids.next(), made)
-          yield* nameReturn(locked, returned, lost.id, contestedByOthers(all, undefined))
-          const named = { ...lost, externalId: med.externalId ?? null }
-          yield* store.put(named, arrived === undefined ? disputeEntry(named, ["lost"], ids) : undefined)
-          return { isApplied: true, unmatched: 0 }
-        }
-        const opening = decideOpening(locked, all, med, ids)
-        if (opening === undefined) {
-          const { amount, method } = locked.charge
-          const wanted = med.amount !== undefined && med.amount > 0 ? med.amount : amount
-          return { isApplied: false, unmatched: method === "pix" && wasPaid(locked.charge) ? wanted : 0 }
-        }
-        yield* moveCharge(locked, opening.step)
-        yield* store.put(opening.dispute, opening.outbox)
-        return { isApplied: true, unmatched: 0 }
-      })
-
-      const win = Effect.fnUntraced(function* (
-        locked: LockedCharge,
-        dispute: StoredDispute,
-        all: ReadonlyArray<StoredDispute>
-      ) {
-        yield* moveCharge(locked, decideWin(locked, dispute, all))
-        return yield* moveDispute(dispute, "won")
-      })
-
-      const lose = Effect.fnUntraced(function* (
-        locked: LockedCharge,
-        dispute: StoredDispute,
-        all: ReadonlyArray<StoredDispute>
-      ) {
-        const before = yield* returnBefore(locked, dispute)
-        if (before !== undefined) {
-          yield* nameReturn(locked, before, dispute.id, contestedByOthers(all, dispute.id))
-          return yield* moveDispute(dispute, "lost")
-        }
-        const loss = decideLoss(locked, dispute, all)
-        if (loss === undefined) return false
-        const { amount, isEmpty, pending, step } = loss
-        yield* moveCharge(locked, step)
-        const made = { amount, pending, isMed: true, disputeId: dispute.id, providerId: null }
-        if (amount > 0) yield* refundStore.put(providerRefund(locked.charge, ids.next(), made))
-        yield* moveDispute(dispute, "lost")
-        if (isEmpty) yield* disputed.loseOpen(locked.charge.id)
-        return true
-      })
-
-      const addMessage = Effect.fnUntraced(function* (
-        dispute: StoredDispute,
-        author: DisputeMessage["author"],
-        text: string
-      ) {
-        const { epochMs, id } = ids.next()
-        const outbox = author === "platform" ? disputeEntry(dispute, ["message"], ids, text) : undefined
-        yield* store.addMessage({ id, disputeId: dispute.id, author, text, atMs: epochMs }, outbox)
-      })
+      const refunds = yield* Refunds
+      const { find, findBy } = yield* references
+      const { moveDispute } = yield* moves
+      const open = yield* openings
 
       return Disputes.of({
         reverse: (locked, notification) => {
@@ -208,6 +97,7 @@ export class Disputes extends Context.Service<
           }
         },
 
+        find,
         findBy,
 
         isKnown: ({ connectionId, externalId }) =>
@@ -215,34 +105,186 @@ export class Disputes extends Context.Service<
             ? Effect.succeed(false)
             : Effect.map(store.findByExternalId(connectionId ?? null, externalId), (dispute) => dispute !== undefined),
 
-        resolve: Effect.fn("Disputes.resolve")(function* (known, outcome) {
-          const locked = yield* money.lock(known.chargeId)
-          if (locked === undefined) return yield* new NotFoundError()
-          const all = yield* store.lockOfCharge(known.chargeId)
-          const dispute = all.find(({ id }) => id === known.id)
-          if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
-          return yield* outcome === "won" ? win(locked, dispute, all) : lose(locked, dispute, all)
-        }),
-
+        resolve: yield* resolutions,
         defended: (dispute) => moveDispute(dispute, "defended"),
-
-        reply: Effect.fn("Disputes.reply")(function* (reference, text) {
-          yield* addMessage(yield* findBy(reference), "platform", text)
-        }),
-
-        find,
-
-        write: Effect.fn("Disputes.write")(
-          function* (disputeId, text) {
-            const dispute = yield* find(disputeId)
-            if (!isOpen(dispute)) return yield* new InvalidStateError({ status: dispute.status })
-            yield* addMessage(dispute, "operator", text)
-            return dispute
-          },
-          sql.withTransaction,
-          runToCompletion(sql)
-        )
+        ...(yield* chat)
       })
     })
   )
 }
+
+const references = Effect.gen(function* () {
+  const store = yield* DisputeStore
+
+  const find = Effect.fnUntraced(function* (id: string) {
+    const dispute = isUuid(id) ? yield* store.find(id) : undefined
+    return dispute ?? (yield* new NotFoundError())
+  })
+
+  const findBy = Effect.fnUntraced(function* ({ connectionId, disputeId, externalId }: DisputeReference) {
+    if (disputeId !== "") return yield* find(disputeId)
+    const dispute =
+      externalId === undefined ? undefined : yield* store.findByExternalId(connectionId ?? null, externalId)
+    return dispute ?? (yield* new NotFoundError())
+  })
+
+  return { find, findBy }
+})
+
+/** Changes of a dispute and of its charge, which is locked. */
+const moves = Effect.gen(function* () {
+  const money = yield* ChargeMoney
+  const refundStore = yield* RefundStore
+  const store = yield* DisputeStore
+  const ids = yield* Ids
+
+  const moveDispute = Effect.fnUntraced(function* (dispute: StoredDispute, report: DisputeReport) {
+    const change = decideReport(dispute, report, yield* Clock.currentTimeMillis, ids)
+    if (change === undefined) return false
+    yield* store.put(change.dispute, change.outbox)
+    return true
+  })
+
+  const moveCharge = (locked: LockedCharge, step: ChargeStep) =>
+    Effect.filterOrElse(
+      money.move(locked, step),
+      (moved) => moved !== undefined,
+      () => Effect.die(new Error("a charge has changed while it was locked"))
+    )
+
+  /** The return, booked before, of a MED that is lost. */
+  const returnBefore = (
+    { charge }: LockedCharge,
+    { amount, openedAtMs }: { readonly amount?: number | undefined; readonly openedAtMs: number }
+  ) => Effect.map(refundStore.ofLocked(charge.id), (all) => returnOfLoss({ amount, openedAtMs }, unnamedReturns(all)))
+
+  /** A return, booked before, is of this dispute. */
+  const nameReturn = Effect.fnUntraced(function* (
+    locked: LockedCharge,
+    returned: StoredRefund,
+    disputeId: string,
+    others: number
+  ) {
+    yield* moveCharge(locked, decideKnownLoss(locked, others))
+    yield* refundStore.put({ ...returned, disputeId })
+  })
+
+  return { moveCharge, moveDispute, nameReturn, returnBefore }
+})
+
+/** Opens the dispute of a MED. */
+const openings = Effect.gen(function* () {
+  const store = yield* DisputeStore
+  const ids = yield* Ids
+  const { moveCharge, nameReturn, returnBefore } = yield* moves
+
+  return Effect.fnUntraced(function* (locked: LockedCharge, med: Med) {
+    const all = yield* store.lockOfCharge(locked.charge.id)
+    const returned =
+      med.isLost === true ? yield* returnBefore(locked, { ...med, openedAtMs: med.atMs ?? 0 }) : undefined
+    if (returned !== undefined) {
+      const { amount } = returned
+      const arrived = arrivedWith(amount, all)
+      const made = { ...med, amount, arrivedResolved: true }
+      const lost = arrived ?? newDispute(contestedCharge(locked.charge), ids.next(), made)
+      yield* nameReturn(locked, returned, lost.id, contestedByOthers(all, undefined))
+      const named = { ...lost, externalId: med.externalId ?? null }
+      yield* store.put(named, arrived === undefined ? disputeEntry(named, ["lost"], ids) : undefined)
+      return { isApplied: true, unmatched: 0 }
+    }
+    const opening = decideOpening(locked, all, med, ids)
+    if (opening === undefined) {
+      const { amount, method } = locked.charge
+      const wanted = med.amount !== undefined && med.amount > 0 ? med.amount : amount
+      return { isApplied: false, unmatched: method === "pix" && wasPaid(locked.charge) ? wanted : 0 }
+    }
+    yield* moveCharge(locked, opening.step)
+    yield* store.put(opening.dispute, opening.outbox)
+    return { isApplied: true, unmatched: 0 }
+  })
+})
+
+/** Applies the outcome of a dispute. */
+const resolutions = Effect.gen(function* () {
+  const money = yield* ChargeMoney
+  const refundStore = yield* RefundStore
+  const disputed = yield* DisputedMoney
+  const store = yield* DisputeStore
+  const ids = yield* Ids
+  const { moveCharge, moveDispute, nameReturn, returnBefore } = yield* moves
+
+  const win = Effect.fnUntraced(function* (
+    locked: LockedCharge,
+    dispute: StoredDispute,
+    all: ReadonlyArray<StoredDispute>
+  ) {
+    yield* moveCharge(locked, decideWin(locked, dispute, all))
+    return yield* moveDispute(dispute, "won")
+  })
+
+  const lose = Effect.fnUntraced(function* (
+    locked: LockedCharge,
+    dispute: StoredDispute,
+    all: ReadonlyArray<StoredDispute>
+  ) {
+    const before = yield* returnBefore(locked, dispute)
+    if (before !== undefined) {
+      yield* nameReturn(locked, before, dispute.id, contestedByOthers(all, dispute.id))
+      return yield* moveDispute(dispute, "lost")
+    }
+    const loss = decideLoss(locked, dispute, all)
+    if (loss === undefined) return false
+    const { amount, isEmpty, pending, step } = loss
+    yield* moveCharge(locked, step)
+    const made = { amount, pending, isMed: true, disputeId: dispute.id, providerId: null }
+    if (amount > 0) yield* refundStore.put(providerRefund(locked.charge, ids.next(), made))
+    yield* moveDispute(dispute, "lost")
+    if (isEmpty) yield* disputed.loseOpen(locked.charge.id)
+    return true
+  })
+
+  const resolve: Disputes["Service"]["resolve"] = Effect.fn("Disputes.resolve")(function* (known, outcome) {
+    const locked = yield* money.lock(known.chargeId)
+    if (locked === undefined) return yield* new NotFoundError()
+    const all = yield* store.lockOfCharge(known.chargeId)
+    const dispute = all.find(({ id }) => id === known.id)
+    if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
+    return yield* outcome === "won" ? win(locked, dispute, all) : lose(locked, dispute, all)
+  })
+  return resolve
+})
+
+const chat = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const store = yield* DisputeStore
+  const ids = yield* Ids
+  const { find, findBy } = yield* references
+
+  const addMessage = Effect.fnUntraced(function* (
+    dispute: StoredDispute,
+    author: DisputeMessage["author"],
+    text: string
+  ) {
+    const { epochMs, id } = ids.next()
+    const outbox = author === "platform" ? disputeEntry(dispute, ["message"], ids, text) : undefined
+    yield* store.addMessage({ id, disputeId: dispute.id, author, text, atMs: epochMs }, outbox)
+  })
+
+  const messages: Pick<Disputes["Service"], "reply" | "write"> = {
+    reply: Effect.fn("Disputes.reply")(function* (reference, text) {
+      yield* addMessage(yield* findBy(reference), "platform", text)
+    }),
+
+    write: Effect.fn("Disputes.write")(
+      function* (disputeId, text) {
+        const dispute = yield* find(disputeId)
+        if (!isOpen(dispute)) return yield* new InvalidStateError({ status: dispute.status })
+        yield* addMessage(dispute, "operator", text)
+        return dispute
+      },
+      sql.withTransaction,
+      runToCompletion(sql)
+    )
+  }
+  return messages
+})

@@ -40,12 +40,19 @@ export class AcceptedMoney extends Context.Service<
     readonly of: (exception: StoredException) => Effect.Effect<Accepted | undefined, SqlError>
     /** The accounts that accepted money of a Pix, before anything is locked. */
     readonly accountsOf: (connectionId: string, endToEndId: string) => Effect.Effect<ReadonlyArray<string>, SqlError>
-    /** Moves money within the account, or to the payer. `failureReason`: why its return failed. */
+    /** Moves money within the account, or to the payer for a dispute. `failureReason`: why its return failed. */
     readonly move: (
       exception: Accepted["exception"],
       reason: string,
       movements: ReadonlyArray<AcceptedMovement>,
-      changes?: Pick<StoredException, "failureReason">
+      more?: { readonly failureReason?: string | null; readonly disputeId?: string }
+    ) => Effect.Effect<void, SqlError>
+    /** Moves money to the payer, by a return that the provider names. */
+    readonly giveBack: (
+      exception: Accepted["exception"],
+      reason: string,
+      movements: ReadonlyArray<AcceptedMovement>,
+      returnId: string | undefined
     ) => Effect.Effect<void, SqlError>
   }
 >()("@pix-payments/server/AcceptedMoney") {
@@ -55,6 +62,14 @@ export class AcceptedMoney extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
       const store = yield* ExceptionStore
+
+      const transfersOf = (
+        { accountId, connectionId, id: resourceId }: Accepted["exception"],
+        reason: string,
+        movements: ReadonlyArray<AcceptedMovement>,
+        sourceId: string | undefined
+      ) =>
+        movements.flatMap((ends) => transfer(ids, { ...ends, accountId, resourceId, sourceId, connectionId, reason }))
 
       return AcceptedMoney.of({
         of: Effect.fnUntraced(function* (exception) {
@@ -71,19 +86,13 @@ export class AcceptedMoney extends Context.Service<
             (found) => found.map(({ account_id }) => account_id)
           ),
 
-        move: (exception, reason, movements, changes) =>
-          store.put(
-            { ...exception, ...changes },
-            movements.flatMap((ends) =>
-              transfer(ids, {
-                ...ends,
-                accountId: exception.accountId,
-                resourceId: exception.id,
-                connectionId: exception.connectionId,
-                reason
-              })
-            )
-          )
+        move: (exception, reason, movements, { disputeId, ...changes } = {}) =>
+          store.put({ ...exception, ...changes }, transfersOf(exception, reason, movements, disputeId)),
+
+        giveBack: Effect.fnUntraced(function* (exception, reason, movements, returnId) {
+          const sourceId = yield* store.putReturn(exception.id, returnId)
+          yield* store.put(exception, transfersOf(exception, reason, movements, sourceId))
+        })
       })
     })
   )

@@ -60,10 +60,8 @@ export class AcceptedReturns extends Context.Service<
         const more = Math.max(0, Math.min(amount - lost.returned, inAccount(funds) + funds.blocked))
         const less = Math.max(0, lost.returned - amount)
         const parts = splitLoss(more, funds, others)
-        yield* money.move(exception, "exception.charged_back", [
-          ...given(parts),
-          { debit: "acquirer", credit: "available", amount: less }
-        ])
+        const movements = [...given(parts), { debit: "acquirer", credit: "available", amount: less } as const]
+        yield* money.move(exception, "exception.charged_back", movements, { disputeId: lost.id })
         yield* disputes.put({ ...lost, returned: lost.returned + more - less, returnId }, undefined)
         return Math.max(0, amount - lost.returned - more)
       })
@@ -96,7 +94,7 @@ export class AcceptedReturns extends Context.Service<
         const missing = wanted === undefined ? 0 : asked - amount
         if (amount <= 0) return missing
         const parts = splitLoss(amount, funds, contestedByOthers(all, probable?.id))
-        yield* money.move(exception, "exception.charged_back", given(parts))
+        yield* money.giveBack(exception, "exception.charged_back", given(parts), reversal.externalId)
         // Where nothing is left, the MED ends with it. Otherwise the provider decides which one is lost.
         if (probable !== undefined && amount === leftOf(funds))
           yield* decide(probable, "lost", { returned: amount, returnId: externalId })
@@ -104,12 +102,16 @@ export class AcceptedReturns extends Context.Service<
         return missing
       })
 
-      const takeOther = Effect.fnUntraced(function* ({ exception, funds }: Accepted, wanted: number | undefined) {
+      const takeOther = Effect.fnUntraced(function* (
+        { exception, funds }: Accepted,
+        { externalId }: Returned,
+        wanted: number | undefined
+      ) {
         const asked = wanted ?? leftOf(funds)
         const amount = Math.min(asked, inAccount(funds) + funds.blocked)
         const missing = wanted === undefined ? 0 : asked - amount
         if (amount <= 0) return missing
-        yield* money.move(exception, "exception.returned", given(splitReturn(amount, funds)))
+        yield* money.giveBack(exception, "exception.returned", given(splitReturn(amount, funds)), externalId)
         if (amount < leftOf(funds)) return missing
         for (const dispute of yield* disputes.lockOfException(exception.id)) {
           if (isOpen(dispute)) yield* decide(dispute, "lost")
@@ -119,7 +121,9 @@ export class AcceptedReturns extends Context.Service<
 
       return AcceptedReturns.of({
         take: (accepted, reversal, amount) =>
-          reversal._tag === "charge.returned" ? takeMed(accepted, reversal, amount) : takeOther(accepted, amount),
+          reversal._tag === "charge.returned"
+            ? takeMed(accepted, reversal, amount)
+            : takeOther(accepted, reversal, amount),
 
         note: (accepted, reversal, amount) => putArrived(accepted, amount, reversal)
       })

@@ -88,12 +88,23 @@ export const layer = Layer.effect(
     })
 
     /** The same of the exception of a return, or of the account that accepted it. */
-    const takeFromException = Effect.fnUntraced(function* (exception: StoredException | undefined, amount: number) {
+    const takeFromException = Effect.fnUntraced(function* (
+      exception: StoredException | undefined,
+      amount: number,
+      { externalId }: LateOutcome
+    ) {
       if (exception === undefined) return 0
-      const missing = yield* exceptions.takeReturn(exception, amount, "provider")
+      const missing = yield* exceptions.takeReturn(exception, amount, "provider", externalId)
       const accepted = missing === 0 ? undefined : yield* acceptedMoney.of(exception)
       if (accepted === undefined) return amount - missing
-      return amount - (yield* returns.take(accepted, { _tag: "charge.refunded" }, missing))
+      return (
+        amount -
+        (yield* returns.take(
+          accepted,
+          { _tag: "charge.refunded", ...(externalId !== undefined && { externalId }) },
+          missing
+        ))
+      )
     })
 
     const ofReturn = Effect.fnUntraced(function* (orderId: string, late: LateOutcome) {
@@ -120,7 +131,7 @@ export const layer = Layer.effect(
           ? 0
           : order.kind === "refund"
             ? yield* takeFromCharge(order, missing)
-            : yield* takeFromException(exception, missing)
+            : yield* takeFromException(exception, missing, late)
       if (taken > 0) yield* orders.addReturned(orderId, taken)
       const { amount, chargeId, returned } = order
       const subject = { connectionId, accountId, amount, payoutId: null, refundId: orderId, chargeId }

@@ -128,10 +128,11 @@ export class ExceptionDisputes extends Context.Service<
           }
           const returned = Math.min(dispute.amount, inAccount(funds) + funds.blocked)
           const parts = splitLoss(returned, funds, others)
-          yield* money.move(accepted.exception, "exception.charged_back", [
+          const movements = [
             ...given(parts),
-            { debit: "blocked", credit: "available", amount: parts.released }
-          ])
+            { debit: "blocked", credit: "available", amount: parts.released } as const
+          ]
+          yield* money.move(accepted.exception, "exception.charged_back", movements, { disputeId: dispute.id })
           yield* decide(dispute, "lost", { returned })
           return true
         })

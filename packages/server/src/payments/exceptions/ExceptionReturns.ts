@@ -95,7 +95,7 @@ export class ExceptionReturns extends Context.Service<
         if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
         if (outcome._tag === "Completed") {
           const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
-          return yield* money.move(accepted.exception, "exception.refunded", [completed])
+          return yield* money.giveBack(accepted.exception, "exception.refunded", [completed], outcome.returnId)
         }
         const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
         const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
@@ -130,7 +130,7 @@ export class ExceptionReturns extends Context.Service<
           return true
         }
         const by = exception.resolvedBy ?? "operator"
-        const missing = yield* exceptions.takeReturn(exception, order.amount, by)
+        const missing = yield* exceptions.takeReturn(exception, order.amount, by, outcome.returnId)
         // The payer got more than there was: somebody else returned it meanwhile.
         if (missing > 0) yield* exceptions.raiseUnmatched(ids.next().id, missing, reportOf(known), undefined)
         return true

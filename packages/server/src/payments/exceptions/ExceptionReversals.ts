@@ -80,7 +80,7 @@ export class ExceptionReversals extends Context.Service<
         take: Effect.fnUntraced(function* (reversal, amount, paid, charge) {
           const { taken, unmatched: beyond } = divideReturn(amount, paid)
           for (const [at, exception] of paid.entries()) {
-            if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider")
+            if (taken[at]! > 0) yield* exceptions.takeReturn(exception, taken[at]!, "provider", reversal.externalId)
           }
           const given = amount - beyond
           if (given > 0 && reversal._tag === "charge.returned") yield* early.noteTaken(reversal, given)

@@ -18,11 +18,13 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Payer } from "../../providers/Acquirer.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
 import { IN_FORCE } from "../../providers/LateOutcomes.ts"
 import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { bigint, instant, json, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
-import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { equalsUnindexed } from "../../database/statements/Condition.ts"
+import { is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -70,6 +72,11 @@ export class ExceptionStore extends Context.Service<
   {
     /** Stores an exception, or the next state of one, with its transfers. */
     readonly put: (exception: StoredException, transfers: ReadonlyArray<Transfer>) => Effect.Effect<void, SqlError>
+    /** Stores the provider's id of a return, and gives the id that its transfers name as their source. */
+    readonly putReturn: (
+      exceptionId: string,
+      returnId: string | undefined
+    ) => Effect.Effect<string | undefined, SqlError>
     readonly lock: (id: string) => Effect.Effect<StoredException | undefined, SqlError>
     /** The exceptions that a payment is, or has beside its charge, locked, oldest first. */
     readonly lockPayments: (
@@ -105,6 +112,7 @@ export class ExceptionStore extends Context.Service<
     ExceptionStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const ids = yield* Ids
       const decoded = Effect.map((found: ReadonlyArray<Row>) => found.map(exceptionTable.decode))
       const first = Effect.map((found: ReadonlyArray<Row>) =>
         found[0] === undefined ? undefined : exceptionTable.decode(found[0])
@@ -112,6 +120,13 @@ export class ExceptionStore extends Context.Service<
 
       return ExceptionStore.of({
         put: (exception, transfers) => Effect.asVoid(sql.unsafe(...putOne({ exceptions: [exception], transfers }))),
+        putReturn: Effect.fnUntraced(function* (exceptionId, returnId) {
+          if (returnId === undefined) return undefined
+          const { id } = ids.next()
+          yield* sql`INSERT INTO exception_returns (id, exception_id, return_id)
+            VALUES (${id}::uuid, ${exceptionId}::uuid, ${returnId})`
+          return id
+        }),
         lock: (id) => first(sql.unsafe<Row>(...lockOne({ id }))),
         lockPayments: (connectionId, endToEndId) =>
           decoded(sql.unsafe<Row>(...lockPaymentsOf({ connectionId, endToEndId }))),

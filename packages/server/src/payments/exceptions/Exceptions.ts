@@ -89,8 +89,13 @@ export class Exceptions extends Context.Service<
       reversal: Reversal,
       charge: { readonly id: string; readonly accountId: string; readonly amount: number } | undefined
     ) => Effect.Effect<void, SqlError>
-    /** Takes a return out of a payment's exception; how many cents were not there any more. */
-    readonly takeReturn: (exception: StoredException, amount: number, by: string) => Effect.Effect<number, SqlError>
+    /** Takes a return, with the provider's id of it, out of a payment's exception; how many cents were not there any more. */
+    readonly takeReturn: (
+      exception: StoredException,
+      amount: number,
+      by: string,
+      returnId: string | undefined
+    ) => Effect.Effect<number, SqlError>
     /** Resolves a return or MED whose payment has arrived, and reverses what was posted for it. */
     readonly match: (unmatched: StoredException) => Effect.Effect<void, SqlError>
   }
@@ -162,7 +167,7 @@ export class Exceptions extends Context.Service<
           yield* store.put(exception, isReturn ? movement(ids, exception, "out", amount, "exception.returned") : [])
         }),
 
-        takeReturn: Effect.fnUntraced(function* (exception, amount, by) {
+        takeReturn: Effect.fnUntraced(function* (exception, amount, by, returnId) {
           const taken = Math.min(amount, Math.max(0, exception.unallocated))
           if (taken === 0) return amount
           const left = exception.unallocated - taken
@@ -172,7 +177,8 @@ export class Exceptions extends Context.Service<
             unallocated: left,
             ...(isResolved ? resolution("return", by, yield* Clock.currentTimeMillis) : {})
           }
-          yield* store.put(after, movement(ids, exception, "out", taken, "exception.returned"))
+          const sourceId = yield* store.putReturn(exception.id, returnId)
+          yield* store.put(after, movement(ids, exception, "out", taken, "exception.returned", sourceId))
           return amount - taken
         }),
 
@@ -205,7 +211,8 @@ export const movement = (
   { connectionId, id }: Pick<StoredException, "connectionId" | "id">,
   direction: "in" | "out",
   amount: number,
-  reason: string
+  reason: string,
+  sourceId?: string
 ): ReadonlyArray<Transfer> =>
   transfer(ids, {
     accountId: connectionId,
@@ -213,6 +220,7 @@ export const movement = (
     credit: direction === "in" ? "unallocated" : "acquirer",
     amount,
     resourceId: id,
+    sourceId,
     // Acceptance moves it from the connection's books to an account's: nothing moves at the bank.
     connectionId: reason === "exception.accepted" ? undefined : connectionId,
     reason

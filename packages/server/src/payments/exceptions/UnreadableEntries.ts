@@ -161,7 +161,9 @@ export class UnreadableEntries extends Context.Service<
   )
 }
 
-const digestOf = ({ text }: Entry): string => createHash("sha256").update(text).digest("hex")
+/** The id may be behind what is kept of the text. */
+const digestOf = ({ endToEndId = "", text }: Entry): string =>
+  createHash("sha256").update(`${endToEndId} ${text}`).digest("hex")
 
 const MOST_OPEN = 100
 const MOST_FAILURES = 5

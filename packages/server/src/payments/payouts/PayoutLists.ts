@@ -3,15 +3,8 @@
  */
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
 import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"
-import {
-  type AccessPath,
-  type Column,
-  equals,
-  everyValue,
-  is,
-  oneOf,
-  oneOfIds
-} from "../../database/statements/Seek.ts"
+import { equals } from "../../database/statements/Condition.ts"
+import { type AccessPath, type Column, everyValue, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 
 export interface PayoutFilters extends CreatedBetween {
   readonly status?: PayoutStatus | undefined

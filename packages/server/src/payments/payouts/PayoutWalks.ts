@@ -3,16 +3,8 @@
  * on the rows of a walk.
  */
 import { type Walkable } from "../../database/statements/Paging.ts"
-import {
-  type AccessPath,
-  between,
-  type Condition,
-  equals,
-  equalsUnindexed,
-  everyValue,
-  is,
-  oneOfIds
-} from "../../database/statements/Seek.ts"
+import { between, type Condition, equals, equalsUnindexed } from "../../database/statements/Condition.ts"
+import { type AccessPath, everyValue, is, oneOfIds } from "../../database/statements/Seek.ts"
 import { amountWord, hasWordsLike, withWord, withWordsLike } from "../words/Words.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
 

@@ -42,7 +42,8 @@ import {
   type Walkable,
   type WalkedPage
 } from "../../database/statements/Paging.ts"
-import { between, equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { between, equalsUnindexed } from "../../database/statements/Condition.ts"
+import { is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"

@@ -9,7 +9,8 @@
  * `StatusCounts.ts` writes them in the background.
  */
 import { hash } from "node:crypto"
-import { type AccessPath, type Condition, inSubquery, is } from "../../database/statements/Seek.ts"
+import { type Condition } from "../../database/statements/Condition.ts"
+import { type AccessPath, inSubquery, is } from "../../database/statements/Seek.ts"
 
 /** A charge or payout that has this amount. */
 export const amountWord = (cents: number): string => `$${cents}`

@@ -8,6 +8,7 @@
  */
 import type { ApiPixClient, Emission as Cobranca } from "@pix-payments/api-pix/ApiPixClient"
 import { type Page, reason } from "@pix-payments/api-pix/Decoding"
+import type { Balance } from "@pix-payments/api-pix/Balance"
 import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
 import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
@@ -42,12 +43,15 @@ export interface ApiPixProviderOptions {
   readonly payouts: Payouts | undefined
   /** Undefined where the provider's API has no disputes. */
   readonly disputes: Disputes | undefined
+  /** Undefined where the provider's API has no balance. */
+  readonly balance?: Balance | undefined
   /** The receiving Pix key, which also pays. */
   readonly pixKey: string
   readonly timeoutMs: number
 }
 
 export const makeApiPixProvider = ({
+  balance,
   client,
   disputes,
   payouts,
@@ -126,6 +130,7 @@ export const makeApiPixProvider = ({
     },
 
     ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) }),
+    ...(balance !== undefined && { balance: bounded(Effect.mapError(balance, unclear)) }),
     ...(disputes !== undefined && { disputes: disputesOf(disputes, bounded) })
   }
 }

@@ -99,7 +99,7 @@ type Call = <A, E>(
 ) => Effect.Effect<A, E | AcquirerUnclear>
 
 /** A provider with the capabilities of `shape`, whose calls go through `call`. */
-const providerThrough = ({ disputes, payouts, received }: Provider, call: Call): Provider => ({
+const providerThrough = ({ balance, disputes, payouts, received }: Provider, call: Call): Provider => ({
   emit: (emission) => call("emit", (provider) => provider.emit(emission)),
   cancel: (order) => call("cancel", (provider) => provider.cancel(order)),
   orderReturn: (order) => call("return", (provider) => provider.orderReturn(order)),
@@ -119,6 +119,7 @@ const providerThrough = ({ disputes, payouts, received }: Provider, call: Call):
       })
     }
   }),
+  ...(balance !== undefined && { balance: call("balance", (provider) => provider.balance ?? absent) }),
   ...(disputes !== undefined && {
     disputes: {
       ...(disputes.list !== undefined && {
@@ -130,11 +131,12 @@ const providerThrough = ({ disputes, payouts, received }: Provider, call: Call):
 })
 
 /** Reads from the provider, and sends it nothing. */
-const readOnly = ({ disputes, payouts, received }: Provider): Provider => ({
+const readOnly = ({ balance, disputes, payouts, received }: Provider): Provider => ({
   emit: () => paused,
   cancel: () => paused,
   orderReturn: () => paused,
   ...(received !== undefined && { received }),
+  ...(balance !== undefined && { balance }),
   ...(payouts !== undefined && { payouts: { ...payouts, send: () => paused } }),
   ...(disputes !== undefined && { disputes: { ...disputes, defend: () => paused } })
 })

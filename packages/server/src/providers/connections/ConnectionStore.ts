@@ -149,180 +149,197 @@ export class ConnectionStore extends Context.Service<
 >()("@pix-payments/server/ConnectionStore") {
   static readonly layer = Layer.effect(
     ConnectionStore,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-
-      const get = Effect.fn("ConnectionStore.get")(function* (id: string) {
-        const [row] = yield* sql.unsafe<ConnectionRow>(
-          `SELECT ${columns} FROM acquirer_connections WHERE id = $1::uuid`,
-          [id]
-        )
-        return row ?? (yield* new NotFoundError())
-      }, orUnavailable)
-
-      /** There is one default connection at most. */
-      const clearDefault = (id: string) =>
-        sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
-
-      /** Keeps the key of a connection, unless it is of another connection of its client. */
-      const claimKey = Effect.fnUntraced(function* (id: string, client: string) {
-        yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
-          SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
-          ON CONFLICT DO NOTHING`
-        const kept = yield* sql`SELECT FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
-          WHERE k.client = ${client}::text AND k.pix_key = c.pix_key AND c.id = ${id}::uuid`
-        if (kept.length === 0) return yield* new InvalidStateError({ status: "of another connection" })
-      })
-
+    Effect.map(SqlClient, (sql) => {
+      const stored = storedConnections(sql)
       return ConnectionStore.of({
-        create: Effect.fn("ConnectionStore.create")(function* (input) {
-          const authority = yield* Authority
-          yield* sql.withTransaction(
-            Effect.gen(function* () {
-              if (input.is_default) yield* clearDefault(input.id)
-              const inserted = yield* sql`
-                INSERT INTO acquirer_connections (id, name, kind, profile, settings, credentials, pix_key,
-                  exception_rule, paused, payouts_paused, charges_paused, is_default, pays_out, certificate_expires_at,
-                  created_at)
-                SELECT ${input.id}::uuid, ${input.name}::text, 'api-pix', ${input.profile}::text,
-                  ${JSON.stringify(input.settings)}::json, ${input.sealedCredentials}::text, ${input.pix_key}::text,
-                  ${input.exception_rule}::text, ${input.paused}::boolean,
-                  ${input.payouts_paused ?? false}::boolean, ${input.charges_paused ?? false}::boolean,
-                  ${input.is_default}::boolean,
-                  ${input.paysOut}::boolean, to_timestamp(${input.certificateExpiresAtMs}::double precision / 1000), now()
-                WHERE ${isAuthorized(sql, authority, "connection.create", "NULL::uuid")}
-                RETURNING id`
-              if (inserted.length === 0) return yield* new ApprovalRequired()
-              yield* sql`
-                INSERT INTO ledger_accounts (owner_id, kind)
-                SELECT ${input.id}::uuid, unnest(ARRAY['unallocated', 'acquirer'])`
-              yield* claimKey(input.id, input.client)
-            })
-          )
-          return yield* Effect.catchTag(get(input.id), "NotFoundError", Effect.die)
-        }, runToCompletion(sql)),
-
-        get,
-
-        list: (page) =>
-          readPage<ConnectionRow>({ table: "acquirer_connections", columns }, page).pipe(
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          ),
-
-        all: orUnavailable(
-          sql.unsafe<ConnectionRow>(
-            `SELECT ${columns} FROM acquirer_connections WHERE id <> '${SIMULATOR_CONNECTION}' ORDER BY id`
-          )
-        ),
-
-        sealedCredentials: Effect.fn("ConnectionStore.sealedCredentials")(function* (id) {
-          const [row] = yield* sql<{ credentials: string | null }>`
-            SELECT credentials FROM acquirer_connections WHERE id = ${id}::uuid`
-          return row?.credentials ?? undefined
-        }, orUnavailable),
-
-        update: Effect.fn("ConnectionStore.update")(function* (id, changes) {
-          const authority = yield* Authority
-          const reconnects =
-            changes.settings !== undefined || changes.sealedCredentials !== undefined || changes.pix_key !== undefined
-          yield* sql.withTransaction(
-            Effect.gen(function* () {
-              if (changes.is_default === true) yield* clearDefault(id)
-              const changed = yield* sql`
-                UPDATE acquirer_connections SET
-                  name = coalesce(${changes.name ?? null}::text, name),
-                  settings = coalesce(${changes.settings === undefined ? null : JSON.stringify(changes.settings)}::json, settings),
-                  credentials = coalesce(${changes.sealedCredentials ?? null}::text, credentials),
-                  pix_key = coalesce(${changes.pix_key ?? null}::text, pix_key),
-                  statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
-                    THEN ${changes.statement_account ? JSON.stringify(changes.statement_account) : null}::json
-                    ELSE statement_account END,
-                  exception_rule = coalesce(${changes.exception_rule ?? null}::text, exception_rule),
-                  paused = coalesce(${changes.paused ?? null}::boolean, paused),
-                  payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
-                  charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
-                  is_default = coalesce(${changes.is_default ?? null}::boolean, is_default),
-                  pays_out = coalesce(${changes.paysOut ?? null}::boolean, pays_out),
-                  certificate_warned_days = CASE WHEN ${changes.sealedCredentials !== undefined}::boolean THEN NULL
-                    ELSE certificate_warned_days END,
-                  certificate_expires_at = coalesce(
-                    to_timestamp(${changes.certificateExpiresAtMs ?? null}::double precision / 1000),
-                    certificate_expires_at
-                  ),
-                  webhook_registered_at = CASE WHEN ${changes.pix_key ?? null}::text <> pix_key THEN NULL
-                    ELSE webhook_registered_at END,
-                  version = version + ${reconnects ? 1 : 0}::integer
-                WHERE id = ${id}::uuid AND (${areBrakes(changes)}::boolean
-                  OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
-                RETURNING id`
-              if (changed.length > 0) {
-                if (changes.client !== undefined) yield* claimKey(id, changes.client)
-                return
-              }
-              yield* get(id)
-              return yield* new ApprovalRequired()
-            })
-          )
-          return yield* get(id)
-        }, runToCompletion(sql)),
-
-        paysOut: (id, paysOut) =>
-          Effect.asVoid(
-            runToCompletion(sql)(
-              sql`UPDATE acquirer_connections SET pays_out = ${paysOut}::boolean
-                WHERE id = ${id}::uuid AND pays_out <> ${paysOut}::boolean`
-            )
-          ),
-
-        checked: Effect.fn("ConnectionStore.checked")(function* (id, steps) {
-          yield* sql`UPDATE acquirer_connections SET checked_at = now(), check_result = ${JSON.stringify(steps)}::json
-            WHERE id = ${id}::uuid`
-          return yield* get(id)
-        }, runToCompletion(sql)),
-
-        webhookRegistered: Effect.fn("ConnectionStore.webhookRegistered")(function* (id, registered) {
-          yield* sql`UPDATE acquirer_connections
-            SET webhook_registered_at = CASE WHEN ${registered}::boolean THEN coalesce(webhook_registered_at, now()) END
-            WHERE id = ${id}::uuid`
-          return yield* get(id)
-        }, runToCompletion(sql)),
-
-        webhookTerms: Effect.fn("ConnectionStore.webhookTerms")(function* (id, terms) {
-          const changed = yield* sql`
-            UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
-            WHERE id = ${id}::uuid
-              AND ${isAuthorized(sql, yield* Authority, "connection.register_webhook", "acquirer_connections.id")}
-            RETURNING id`
-          if (changed.length === 0) return yield* new ApprovalRequired()
-        }, runToCompletion(sql)),
-
-        webhookStays: Effect.fn("ConnectionStore.webhookStays")(function* (id, refused, terms) {
-          yield* sql`
-            UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
-            WHERE id = ${id}::uuid AND settings::jsonb @> ${JSON.stringify(refused)}::jsonb`
-        }, runToCompletion(sql)),
-
-        webhookSecret: (id, sealed) =>
-          Effect.map(
-            runToCompletion(sql)(sql<{ webhook_secret: string | null }>`
-              UPDATE acquirer_connections SET webhook_secret = coalesce(webhook_secret, ${sealed}::text)
-              WHERE id = ${id}::uuid RETURNING webhook_secret`),
-            ([row]) => row?.webhook_secret ?? undefined
-          ),
-
-        warnOnce: (id, days) =>
-          Effect.map(
-            runToCompletion(sql)(
-              sql`UPDATE acquirer_connections SET certificate_warned_days = ${days}::integer
-                WHERE id = ${id}::uuid AND (certificate_warned_days > ${days}::integer) IS NOT FALSE RETURNING id`
-            ),
-            ({ length }) => length > 0
-          )
+        ...stored,
+        create: create(sql, stored.get),
+        update: update(sql, stored.get),
+        ...webhooks(sql, stored.get),
+        ...findings(sql, stored.get)
       })
     })
   )
 }
+
+type Store = ConnectionStore["Service"]
+type Get = Store["get"]
+
+const storedConnections = (sql: SqlClient): Pick<Store, "get" | "list" | "all" | "sealedCredentials"> => ({
+  get: Effect.fn("ConnectionStore.get")(function* (id: string) {
+    const [row] = yield* sql.unsafe<ConnectionRow>(`SELECT ${columns} FROM acquirer_connections WHERE id = $1::uuid`, [
+      id
+    ])
+    return row ?? (yield* new NotFoundError())
+  }, orUnavailable),
+
+  list: (page) =>
+    readPage<ConnectionRow>({ table: "acquirer_connections", columns }, page).pipe(
+      Effect.provideService(SqlClient, sql),
+      orUnavailable
+    ),
+
+  all: orUnavailable(
+    sql.unsafe<ConnectionRow>(
+      `SELECT ${columns} FROM acquirer_connections WHERE id <> '${SIMULATOR_CONNECTION}' ORDER BY id`
+    )
+  ),
+
+  sealedCredentials: Effect.fn("ConnectionStore.sealedCredentials")(function* (id) {
+    const [row] = yield* sql<{ credentials: string | null }>`
+      SELECT credentials FROM acquirer_connections WHERE id = ${id}::uuid`
+    return row?.credentials ?? undefined
+  }, orUnavailable)
+})
+
+const create = (sql: SqlClient, get: Get): Store["create"] =>
+  Effect.fn("ConnectionStore.create")(function* (input) {
+    const authority = yield* Authority
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        if (input.is_default) yield* clearDefault(sql, input.id)
+        const inserted = yield* sql`
+          INSERT INTO acquirer_connections (id, name, kind, profile, settings, credentials, pix_key,
+            exception_rule, paused, payouts_paused, charges_paused, is_default, pays_out, certificate_expires_at,
+            created_at)
+          SELECT ${input.id}::uuid, ${input.name}::text, 'api-pix', ${input.profile}::text,
+            ${JSON.stringify(input.settings)}::json, ${input.sealedCredentials}::text, ${input.pix_key}::text,
+            ${input.exception_rule}::text, ${input.paused}::boolean,
+            ${input.payouts_paused ?? false}::boolean, ${input.charges_paused ?? false}::boolean,
+            ${input.is_default}::boolean,
+            ${input.paysOut}::boolean, to_timestamp(${input.certificateExpiresAtMs}::double precision / 1000), now()
+          WHERE ${isAuthorized(sql, authority, "connection.create", "NULL::uuid")}
+          RETURNING id`
+        if (inserted.length === 0) return yield* new ApprovalRequired()
+        yield* sql`
+          INSERT INTO ledger_accounts (owner_id, kind)
+          SELECT ${input.id}::uuid, unnest(ARRAY['unallocated', 'acquirer'])`
+        yield* claimKey(sql, input.id, input.client)
+      })
+    )
+    return yield* Effect.catchTag(get(input.id), "NotFoundError", Effect.die)
+  }, runToCompletion(sql))
+
+const update = (sql: SqlClient, get: Get): Store["update"] =>
+  Effect.fn("ConnectionStore.update")(function* (id, changes) {
+    const authority = yield* Authority
+    const reconnects =
+      changes.settings !== undefined || changes.sealedCredentials !== undefined || changes.pix_key !== undefined
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        if (changes.is_default === true) yield* clearDefault(sql, id)
+        const changed = yield* sql`
+          UPDATE acquirer_connections SET
+            name = coalesce(${changes.name ?? null}::text, name),
+            settings = coalesce(${changes.settings === undefined ? null : JSON.stringify(changes.settings)}::json, settings),
+            credentials = coalesce(${changes.sealedCredentials ?? null}::text, credentials),
+            pix_key = coalesce(${changes.pix_key ?? null}::text, pix_key),
+            statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
+              THEN ${changes.statement_account ? JSON.stringify(changes.statement_account) : null}::json
+              ELSE statement_account END,
+            exception_rule = coalesce(${changes.exception_rule ?? null}::text, exception_rule),
+            paused = coalesce(${changes.paused ?? null}::boolean, paused),
+            payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
+            charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
+            is_default = coalesce(${changes.is_default ?? null}::boolean, is_default),
+            pays_out = coalesce(${changes.paysOut ?? null}::boolean, pays_out),
+            certificate_warned_days = CASE WHEN ${changes.sealedCredentials !== undefined}::boolean THEN NULL
+              ELSE certificate_warned_days END,
+            certificate_expires_at = coalesce(
+              to_timestamp(${changes.certificateExpiresAtMs ?? null}::double precision / 1000),
+              certificate_expires_at
+            ),
+            webhook_registered_at = CASE WHEN ${changes.pix_key ?? null}::text <> pix_key THEN NULL
+              ELSE webhook_registered_at END,
+            version = version + ${reconnects ? 1 : 0}::integer
+          WHERE id = ${id}::uuid AND (${areBrakes(changes)}::boolean
+            OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
+          RETURNING id`
+        if (changed.length > 0) {
+          if (changes.client !== undefined) yield* claimKey(sql, id, changes.client)
+          return
+        }
+        yield* get(id)
+        return yield* new ApprovalRequired()
+      })
+    )
+    return yield* get(id)
+  }, runToCompletion(sql))
+
+/** There is one default connection at most. */
+const clearDefault = (sql: SqlClient, id: string) =>
+  sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
+
+/** Keeps the key of a connection, unless it is of another connection of its client. */
+const claimKey = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
+  yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
+    SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
+    ON CONFLICT DO NOTHING`
+  const kept = yield* sql`SELECT FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
+    WHERE k.client = ${client}::text AND k.pix_key = c.pix_key AND c.id = ${id}::uuid`
+  if (kept.length === 0) return yield* new InvalidStateError({ status: "of another connection" })
+})
+
+const webhooks = (
+  sql: SqlClient,
+  get: Get
+): Pick<Store, "webhookRegistered" | "webhookTerms" | "webhookStays" | "webhookSecret"> => ({
+  webhookRegistered: Effect.fn("ConnectionStore.webhookRegistered")(function* (id, registered) {
+    yield* sql`UPDATE acquirer_connections
+      SET webhook_registered_at = CASE WHEN ${registered}::boolean THEN coalesce(webhook_registered_at, now()) END
+      WHERE id = ${id}::uuid`
+    return yield* get(id)
+  }, runToCompletion(sql)),
+
+  webhookTerms: Effect.fn("ConnectionStore.webhookTerms")(function* (id, terms) {
+    const changed = yield* sql`
+      UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
+      WHERE id = ${id}::uuid
+        AND ${isAuthorized(sql, yield* Authority, "connection.register_webhook", "acquirer_connections.id")}
+      RETURNING id`
+    if (changed.length === 0) return yield* new ApprovalRequired()
+  }, runToCompletion(sql)),
+
+  webhookStays: Effect.fn("ConnectionStore.webhookStays")(function* (id, refused, terms) {
+    yield* sql`
+      UPDATE acquirer_connections SET settings = (settings::jsonb || ${JSON.stringify(terms)}::jsonb)::json
+      WHERE id = ${id}::uuid AND settings::jsonb @> ${JSON.stringify(refused)}::jsonb`
+  }, runToCompletion(sql)),
+
+  webhookSecret: (id, sealed) =>
+    Effect.map(
+      runToCompletion(sql)(sql<{ webhook_secret: string | null }>`
+        UPDATE acquirer_connections SET webhook_secret = coalesce(webhook_secret, ${sealed}::text)
+        WHERE id = ${id}::uuid RETURNING webhook_secret`),
+      ([row]) => row?.webhook_secret ?? undefined
+    )
+})
+
+/** What processes find out about a connection. */
+const findings = (sql: SqlClient, get: Get): Pick<Store, "checked" | "paysOut" | "warnOnce"> => ({
+  checked: Effect.fn("ConnectionStore.checked")(function* (id, steps) {
+    yield* sql`UPDATE acquirer_connections SET checked_at = now(), check_result = ${JSON.stringify(steps)}::json
+      WHERE id = ${id}::uuid`
+    return yield* get(id)
+  }, runToCompletion(sql)),
+
+  paysOut: (id, paysOut) =>
+    Effect.asVoid(
+      runToCompletion(sql)(
+        sql`UPDATE acquirer_connections SET pays_out = ${paysOut}::boolean
+          WHERE id = ${id}::uuid AND pays_out <> ${paysOut}::boolean`
+      )
+    ),
+
+  warnOnce: (id, days) =>
+    Effect.map(
+      runToCompletion(sql)(
+        sql`UPDATE acquirer_connections SET certificate_warned_days = ${days}::integer
+          WHERE id = ${id}::uuid AND (certificate_warned_days > ${days}::integer) IS NOT FALSE RETURNING id`
+      ),
+      ({ length }) => length > 0
+    )
+})
 
 const unreadable = (what: string) => `(
   SELECT ${what} FROM acquirer_exceptions e

@@ -35,7 +35,7 @@ import {
   type SealedConnection,
   type WebhookTerms
 } from "./ConnectionStore.ts"
-import { openConnection } from "./OpenConnection.ts"
+import { type ConnectionTerms, type OpenConnection, openConnection } from "./OpenConnection.ts"
 import type { ApprovalRequired } from "../../operators/approvals/Authority.ts"
 import { findWebhookSecret, makeWebhookSecret, webhookPath } from "./WebhookUrl.ts"
 
@@ -89,38 +89,9 @@ export class Connections extends Context.Service<
       const store = yield* ConnectionStore
       const secrets = yield* Secrets
       const ids = yield* Ids
-      const { acquirerTimeoutMs } = yield* Settings
       const outward = yield* Outward
-
-      const credentialsOf = Effect.fnUntraced(function* (id: string) {
-        const sealed = yield* store.sealedCredentials(id)
-        return sealed === undefined ? {} : yield* openCredentials(secrets, id, sealed)
-      })
-
-      /** Opens a connection once, and seals its credentials. */
-      const sealed = Effect.fnUntraced(function* (
-        id: string,
-        terms: Pick<ConnectionRow, "settings"> & {
-          profile: string | null
-          pix_key: string
-          credentials: CredentialsInput
-        }
-      ) {
-        const { certificateExpiresAtMs, paysOut } = yield* Effect.scoped(openConnection(terms, acquirerTimeoutMs))
-        const client = clientOf(terms.profile, terms.settings, terms.credentials)
-        return {
-          certificateExpiresAtMs,
-          client,
-          paysOut,
-          sealedCredentials: sealCredentials(secrets, id, terms.credentials)
-        }
-      })
-
-      /** Opens the stored connection for itself. */
-      const openStored = Effect.fnUntraced(function* (row: ConnectionRow) {
-        const terms = { ...row, pix_key: row.pix_key ?? "", credentials: yield* credentialsOf(row.id) }
-        return yield* openConnection(terms, acquirerTimeoutMs)
-      })
+      const { keep, stepsOf } = yield* attempts
+      const register = yield* registrations
 
       /** Of a provider that may be called. */
       const getProvider = Effect.fnUntraced(function* (id: string) {
@@ -129,74 +100,14 @@ export class Connections extends Context.Service<
         return row.kind === "simulator" ? yield* new InvalidStateError({ status: "simulator" }) : row
       })
 
-      const unopened = ({ part, reason }: InvalidConnection): ReadonlyArray<CheckStep> => [
-        { step: "certificate", ok: false, detail: `${part} ${reason}.` }
-      ]
-
-      const keep = Effect.fnUntraced(function* (id: string, steps: ReadonlyArray<CheckStep>) {
-        const found = steps.find(({ step }) => step === "webhook")
-        if (found !== undefined) yield* store.webhookRegistered(id, found.ok)
-      })
-
-      /** Registers at the provider what is stored. Where it refuses, what was registered before stays. */
-      const register = Effect.fnUntraced(
-        function* (row: ConnectionRow, terms: WebhookTerms & { webhook_url: string }) {
-          const secret = yield* makeWebhookSecret(store, secrets, row.id)
-          const target = `${terms.webhook_url.replace(/\/+$/, "")}${webhookPath(row.id, secret)}`
-          const steps = yield* openStored(row).pipe(
-            Effect.flatMap(({ client }) =>
-              Effect.match(client.registerWebhook(row.pix_key ?? "", target, { withoutMtls: !terms.webhook_mtls }), {
-                onFailure: (failure) => webhook(false, describeFailure(failure)),
-                onSuccess: () => webhook(true, "The webhook is registered.")
-              })
-            ),
-            Effect.scoped,
-            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
-          )
-          const { webhook_mtls, webhook_url } = row.settings
-          if (!steps.every(({ ok }) => ok) && webhook_mtls !== undefined)
-            yield* store.webhookStays(row.id, terms, { webhook_mtls, webhook_url })
-          yield* keep(row.id, steps)
-          return steps
-        },
-        Effect.catchTag("NotFoundError", Effect.die)
-      )
-
       return Connections.of({
-        prepare: Effect.fn("Connections.prepare")(function* ({ credentials, ...input }) {
-          const { id } = ids.next()
-          return { ...input, ...(yield* sealed(id, { ...input, credentials })), id }
-        }),
-
-        prepareChanges: Effect.fn("Connections.prepareChanges")(function* (id, { credentials, ...changes }) {
-          const row = yield* store.get(id)
-          const reopens = credentials !== undefined || changes.settings !== undefined || changes.pix_key !== undefined
-          if (row.kind === "simulator") {
-            const part =
-              credentials === undefined ? SIMULATOR_LACKS.find((field) => changes[field] !== undefined) : "credentials"
-            if (part !== undefined) {
-              return yield* new InvalidConnection({ part, reason: "cannot be set for the simulator" })
-            }
-          }
-          if (!reopens) return changes
-          const terms = {
-            profile: row.profile,
-            settings: { ...row.settings, ...changes.settings },
-            pix_key: changes.pix_key ?? row.pix_key ?? "",
-            credentials: mergeCredentials(yield* credentialsOf(id), credentials ?? {})
-          }
-          return { ...changes, settings: terms.settings, ...(yield* sealed(id, terms)) }
-        }),
+        ...(yield* preparations),
 
         check: Effect.fn("Connections.check")(function* (id) {
           const row = yield* getProvider(id)
           const webhookSecret = yield* findWebhookSecret(store, secrets, id)
-          const steps = yield* openStored(row).pipe(
-            Effect.flatMap((opened) =>
-              checkConnection(opened, { id, pixKey: row.pix_key ?? "", webhookSecret, chargeId: ids.next().id })
-            ),
-            Effect.scoped,
-            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
+          const steps = yield* stepsOf(row, (opened) =>
+            checkConnection(opened, { id, pixKey: row.pix_key ?? "", webhookSecret, chargeId: ids.next().id })
           )
           yield* keep(id, steps)
           const all = [...steps, ...answersStep(row)]
@@ -215,6 +126,117 @@ export class Connections extends Context.Service<
     })
   )
 }
+
+const credentialsOf = Effect.fnUntraced(function* (
+  store: ConnectionStore["Service"],
+  secrets: Secrets["Service"],
+  id: string
+) {
+  const sealed = yield* store.sealedCredentials(id)
+  return sealed === undefined ? {} : yield* openCredentials(secrets, id, sealed)
+})
+
+const preparations = Effect.gen(function* () {
+  const store = yield* ConnectionStore
+  const secrets = yield* Secrets
+  const ids = yield* Ids
+  const { acquirerTimeoutMs } = yield* Settings
+
+  /** Opens a connection once, and seals its credentials. */
+  const sealed = Effect.fnUntraced(function* (id: string, terms: ConnectionTerms) {
+    const { certificateExpiresAtMs, paysOut } = yield* Effect.scoped(openConnection(terms, acquirerTimeoutMs))
+    const client = clientOf(terms.profile, terms.settings, terms.credentials)
+    return {
+      certificateExpiresAtMs,
+      client,
+      paysOut,
+      sealedCredentials: sealCredentials(secrets, id, terms.credentials)
+    }
+  })
+
+  const prepared: Pick<Connections["Service"], "prepare" | "prepareChanges"> = {
+    prepare: Effect.fn("Connections.prepare")(function* ({ credentials, ...input }) {
+      const { id } = ids.next()
+      return { ...input, ...(yield* sealed(id, { ...input, credentials })), id }
+    }),
+
+    prepareChanges: Effect.fn("Connections.prepareChanges")(function* (id, { credentials, ...changes }) {
+      const row = yield* store.get(id)
+      const reopens = credentials !== undefined || changes.settings !== undefined || changes.pix_key !== undefined
+      if (row.kind === "simulator") {
+        const part =
+          credentials === undefined ? SIMULATOR_LACKS.find((field) => changes[field] !== undefined) : "credentials"
+        if (part !== undefined) {
+          return yield* new InvalidConnection({ part, reason: "cannot be set for the simulator" })
+        }
+      }
+      if (!reopens) return changes
+      const terms = {
+        profile: row.profile,
+        settings: { ...row.settings, ...changes.settings },
+        pix_key: changes.pix_key ?? row.pix_key ?? "",
+        credentials: mergeCredentials(yield* credentialsOf(store, secrets, id), credentials ?? {})
+      }
+      return { ...changes, settings: terms.settings, ...(yield* sealed(id, terms)) }
+    })
+  }
+  return prepared
+})
+
+/** Tries a stored connection, which is opened for that. */
+const attempts = Effect.gen(function* () {
+  const store = yield* ConnectionStore
+  const secrets = yield* Secrets
+  const { acquirerTimeoutMs } = yield* Settings
+
+  /** What `run` found, or why the connection cannot be opened. */
+  const stepsOf = Effect.fnUntraced(
+    function* (row: ConnectionRow, run: (opened: OpenConnection) => Effect.Effect<ReadonlyArray<CheckStep>>) {
+      const terms = { ...row, pix_key: row.pix_key ?? "", credentials: yield* credentialsOf(store, secrets, row.id) }
+      return yield* run(yield* openConnection(terms, acquirerTimeoutMs))
+    },
+    Effect.scoped,
+    Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
+  )
+
+  const keep = Effect.fnUntraced(function* (id: string, steps: ReadonlyArray<CheckStep>) {
+    const found = steps.find(({ step }) => step === "webhook")
+    if (found !== undefined) yield* store.webhookRegistered(id, found.ok)
+  })
+
+  return { keep, stepsOf }
+})
+
+/** Registers webhooks. */
+const registrations = Effect.gen(function* () {
+  const store = yield* ConnectionStore
+  const secrets = yield* Secrets
+  const { keep, stepsOf } = yield* attempts
+
+  /** Registers at the provider what is stored. Where it refuses, what was registered before stays. */
+  return Effect.fnUntraced(
+    function* (row: ConnectionRow, terms: WebhookTerms & { webhook_url: string }) {
+      const secret = yield* makeWebhookSecret(store, secrets, row.id)
+      const target = `${terms.webhook_url.replace(/\/+$/, "")}${webhookPath(row.id, secret)}`
+      const steps = yield* stepsOf(row, ({ client }) =>
+        Effect.match(client.registerWebhook(row.pix_key ?? "", target, { withoutMtls: !terms.webhook_mtls }), {
+          onFailure: (failure) => webhook(false, describeFailure(failure)),
+          onSuccess: () => webhook(true, "The webhook is registered.")
+        })
+      )
+      const { webhook_mtls, webhook_url } = row.settings
+      if (!steps.every(({ ok }) => ok) && webhook_mtls !== undefined)
+        yield* store.webhookStays(row.id, terms, { webhook_mtls, webhook_url })
+      yield* keep(row.id, steps)
+      return steps
+    },
+    Effect.catchTag("NotFoundError", Effect.die)
+  )
+})
+
+const unopened = ({ part, reason }: InvalidConnection): ReadonlyArray<CheckStep> => [
+  { step: "certificate", ok: false, detail: `${part} ${reason}.` }
+]
 
 /** What the simulator's connection does not have. */
 const SIMULATOR_LACKS = ["settings", "pix_key", "paused", "payouts_paused", "charges_paused"] as const

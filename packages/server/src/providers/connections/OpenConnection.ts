@@ -1,5 +1,6 @@
 /** An open connection to a provider, from its row and its credentials. */
 import { type ApiPixClient, makeApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
+import { makeBalance } from "@pix-payments/api-pix/Balance"
 import { makeConnection } from "@pix-payments/api-pix/Connection"
 import { makeDisputes } from "@pix-payments/api-pix/Disputes"
 import type { Profile } from "@pix-payments/api-pix/Profile"
@@ -38,15 +39,16 @@ export const openConnection = (
     if (profile === undefined) return yield* new InvalidConnection({ part: "profile", reason: "is unknown" })
     const credentials = yield* usable(terms.credentials)
     const { base_url: baseUrl, token_url: tokenUrl } = terms.settings
-    const connection = yield* Effect.mapError(
-      makeConnection({
-        profile,
-        credentials,
-        ...(baseUrl !== undefined && { baseUrl }),
-        ...(tokenUrl !== undefined && { tokenUrl }),
-        settings: parametersOf(terms.credentials),
-        limits: { timeoutMs, tokenTimeoutMs: timeoutMs }
-      }),
+    const options = {
+      profile,
+      credentials,
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(tokenUrl !== undefined && { tokenUrl }),
+      settings: parametersOf(terms.credentials),
+      limits: { timeoutMs, tokenTimeoutMs: timeoutMs }
+    }
+    const [connection, balance] = yield* Effect.mapError(
+      Effect.all([makeConnection(options), makeBalance(options)]),
       ({ setting }) => new InvalidConnection({ part: FIELDS[setting] ?? setting, reason: "is missing" })
     )
     const client = makeApiPixClient(connection)
@@ -56,6 +58,7 @@ export const openConnection = (
         client,
         payouts: makePayouts(connection),
         disputes: makeDisputes(connection),
+        balance,
         pixKey: terms.pix_key,
         timeoutMs
       }),

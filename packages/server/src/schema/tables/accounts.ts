@@ -165,7 +165,7 @@ export const accountTables = [
     debit_after bigint, -- the balance of the debit after it; null: neither available, pending nor blocked
     credit_after bigint, -- likewise of the credit
     fee bigint, -- cents of the amount that are a fee; null: none
-    source_id uuid, -- the refund or dispute of the resource that it is of; null: the resource itself
+    source_id uuid, -- the refund, dispute or exception's return that it is of; null: the resource itself
     day date NOT NULL, -- in the installation's time zone; never before that of the position before
     debit text NOT NULL ${oneOf("debit", ledgerKinds)},
     credit text NOT NULL ${oneOf("credit", ledgerKinds)},

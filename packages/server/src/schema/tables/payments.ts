@@ -237,6 +237,7 @@ export const paymentTables = [
   )`,
   `CREATE INDEX disputes_of_charge ON disputes (charge_id, id)`,
   `CREATE INDEX disputes_of_exception ON disputes (exception_id) WHERE exception_id IS NOT NULL`,
+  `CREATE INDEX disputes_of_return ON disputes (return_id) WHERE return_id IS NOT NULL`,
   `CREATE INDEX disputes_unreported ON disputes (connection_id, resolved_at)
     WHERE exception_id IS NOT NULL AND status = 'lost' AND return_id IS NULL`,
   `CREATE INDEX disputes_of_account ON disputes (account_id, status, id)`,

@@ -98,6 +98,14 @@ export const providerTables = [
     WHERE kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)`,
   `CREATE INDEX acquirer_exceptions_of_txid ON acquirer_exceptions (txid) WHERE txid IS NOT NULL`,
 
+  `-- Returns of exceptions' money that a provider has named. The transfers of each name it as their source.
+  CREATE TABLE exception_returns (
+    id uuid PRIMARY KEY,
+    exception_id uuid NOT NULL,
+    return_id text NOT NULL -- the provider's id of it
+  )`,
+  `CREATE INDEX exception_returns_of_return ON exception_returns (return_id)`,
+
   `-- Entries of providers' lists that cannot be read, or fail to be applied. They are read again.
   CREATE TABLE unreadable_entries (
     connection_id uuid NOT NULL,

@@ -56,6 +56,11 @@ export const statementTables = [
     books_total bigint NOT NULL DEFAULT 0, -- cents of the movements of the day
     states json NOT NULL DEFAULT '{}', -- count and cents of the difference by state
     lines_left_out integer NOT NULL DEFAULT 0, -- beyond the most that are stored
+    balance_at timestamptz, -- when the bank was last asked for its balance; null: never
+    balance bigint, -- cents that it has by its API
+    balance_books bigint, -- cents that the books had then
+    balance_before bigint, -- the difference of both at the reading before
+    balance_problem text, -- why it could not be read
     done_at timestamptz,
     created_at timestamptz NOT NULL
   )`,

@@ -6,14 +6,12 @@
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { type CreatedBetween, idsBetween, type List, type Walkable } from "../../database/statements/Paging.ts"
+import { type Condition, equalsUnindexed, isOneOf } from "../../database/statements/Condition.ts"
 import {
   type Column,
-  type Condition,
   everyValue,
-  equalsUnindexed,
   inSubquery,
   is,
-  isOneOf,
   oneOf,
   oneOfIds,
   type IndexPath,

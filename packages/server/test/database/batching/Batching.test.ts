@@ -337,6 +337,32 @@ describe("Batching", () => {
         })
     )
 
+    it.live.each([
+      { what: "for one of its members", reason: new ConstraintError({ cause: new Error("thrown by the test") }) },
+      { what: "by a deadlock", reason: new DeadlockError({ cause: { code: "40P01" } }) }
+    ])("and fails $what after its callers were answered: nothing more is sent", ({ reason }) =>
+      Effect.gen(function* () {
+        const end = Deferred.makeUnsafe<void>()
+        let sent = 0
+        const one = yield* Batching.make<number, number>({
+          maxBatch: 10,
+          writes: unused,
+          run: () =>
+            Effect.suspend(() => {
+              sent++
+              return Effect.andThen(Deferred.await(end), new SqlError({ reason }))
+            })
+        })
+        const fibers = [yield* begin(one(1)), yield* begin(one(2))]
+        yield* turn
+        vi.advanceTimersByTime(6000)
+        for (const fiber of fibers) assert.deepInclude(yield* Effect.flip(Fiber.join(fiber)), { reason: "too-slow" })
+        Deferred.doneUnsafe(end, Effect.void)
+        yield* turn
+        assert.strictEqual(sent, 1)
+      })
+    )
+
     it.live("that reads: answers its callers in time and ends it; a slow page delays others by a second", () =>
       Effect.gen(function* () {
         const slow = Deferred.makeUnsafe<void>()

@@ -146,7 +146,10 @@ layer(Layer.empty, { excludeTestServices: true })("Two services with opposite or
         )
       }).pipe(Effect.provide(first))
       const payAll = (order: ReadonlyArray<{ id: string }>) =>
-        Effect.forEach(order, ({ id }) => paid(id), { concurrency: "unbounded" })
+        // A caller that gets 503 repeats its request.
+        Effect.forEach(order, ({ id }) => Effect.repeat(paid(id), { until: ({ status }) => status !== 503 }), {
+          concurrency: "unbounded"
+        })
       const [forth, back] = yield* Effect.all(
         [payAll(ids).pipe(Effect.provide(first)), payAll(ids.toReversed()).pipe(Effect.provide(second))],
         { concurrency: 2 }

@@ -132,6 +132,45 @@ layer(TestService.layer({}), { excludeTestServices: true })("What a body costs",
     )
   })
 
+  describe("ERR-18: chunks that nobody reads", () => {
+    const endless = chunked("x".repeat(100), 1)
+    const asking = (line: string, headers: Headers) => head("", headers).replace(/^.*/, `${line} HTTP/1.1`)
+
+    it.effect.each([
+      { line: "GET /v1/charges", status: 401 },
+      { line: "POST /v1/nothing", status: 404 },
+      { line: "PUT /v1/charges", status: 405 },
+      { line: "GET /health/live", status: 200 },
+      { line: "GET /metrics", status: 200 },
+      { line: "GET /", status: 404 },
+      { line: "GET /operator/openapi.json", status: 200 },
+      { line: "POST /operator/v1/nothing", status: 404 }
+    ])("the connection ends with an answer that comes before the last one: $line", ({ line, status }) =>
+      Effect.gen(function* () {
+        const { operatorUrl, publicUrl } = yield* TestService
+        const answer = yield* exchange(line.includes("/v1/") ? publicUrl : operatorUrl, asking(line, {}) + endless)
+        assert.strictEqual(statusOf(answer), status, answer)
+        assert.match(answer, /\r\nconnection: close\r\n/i)
+      })
+    )
+
+    it.effect("with a key as well, and 1,024 of them at most: one more closes the connection without an answer", () =>
+      Effect.gen(function* () {
+        const { makeCaller, publicUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        const ask = (count: number, end: string, again = "") =>
+          exchange(
+            publicUrl,
+            asking("GET /v1/account", { "x-api-key": key }) + chunked("x".repeat(count), 1) + end + again
+          )
+        const next = asking("GET /v1/account", { "x-api-key": key, connection: "close" }) + END
+        const both = yield* ask(1024, END, next)
+        assert.lengthOf(both.match(/HTTP\/1\.1 200 /g) ?? [], 2, both)
+        assert.strictEqual(yield* ask(1025, ""), "")
+      })
+    )
+  })
+
   it.effect("ERR-18: a large body is not read before its sender is known, so that it evicts nobody's", () =>
     Effect.gen(function* () {
       const { operatorUrl } = yield* TestService

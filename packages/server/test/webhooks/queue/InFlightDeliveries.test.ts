@@ -1,5 +1,6 @@
 /** The deliveries of a lane in flight, and when a round is worthwhile again. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
 import { makeInFlightDeliveries } from "../../../src/webhooks/queue/InFlightDeliveries.ts"
 
 const to = (destination: string, previousDestination = destination) => ({ destination, previousDestination })
@@ -7,7 +8,46 @@ const to = (destination: string, previousDestination = destination) => ({ destin
 const many = (length: number, destination: (index: number) => string) =>
   Array.from({ length }, (_, index) => to(destination(index)))
 
+/** Deliveries of an account are found due, or the oldest of those admitted are claimed, all but every nth, or some end. */
+const steps = Schema.Array(
+  Schema.Tuple([
+    Schema.Literals(["due", "claim", "end"]),
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600 }))
+  ])
+)
+
 describe("InFlightDeliveries", () => {
+  it.prop(
+    "DLV-9: an account never has more than a quarter of the capacity, in whatever order claims and attempts end",
+    [steps],
+    ([taken]) => {
+      const inFlight = makeInFlightDeliveries(768)
+      const admitted: Array<ReadonlyArray<ReturnType<typeof to>>> = []
+      const sent: Array<ReturnType<typeof to>> = []
+      let next = 0
+      for (const [step, account, n] of taken) {
+        if (step === "due") {
+          const due = many(n, () => `${account}/${(next += 1) % 40} of ${account}`)
+          // The fan-out sends at once what it leased.
+          if (account === 0) sent.push(...inFlight.admit(due, Infinity))
+          else admitted.push(inFlight.admit(due, 300))
+        } else if (step === "claim") {
+          const replaced = admitted.shift() ?? []
+          const claimed = replaced.filter((_, index) => index % (n + 1) < n).map(({ destination }) => to(destination))
+          claimed.forEach(inFlight.add)
+          for (const one of replaced) inFlight.remove(one)
+          sent.push(...claimed)
+        } else {
+          for (const one of sent.splice(0, n)) inFlight.remove(one)
+        }
+        for (const [of, { length }] of Map.groupBy(sent, ({ destination }) => destination.split("/")[0]!)) {
+          assert.isAtMost(length, 192, `account ${of}`)
+        }
+      }
+    }
+  )
+
   it("counts what it admits at once", () => {
     const inFlight = makeInFlightDeliveries(768)
     assert.lengthOf(

@@ -62,25 +62,27 @@ layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 60_000 } })
         const { key } = yield* makeCaller()
         const hanging = yield* Effect.forEach(Array.from({ length: 20 }), () => receiver(() => {}))
         const hooks = yield* receiver()
-        yield* Effect.forEach(
+        const charges = yield* Effect.forEach(
           Array.from({ length: 400 }),
           (_, index) => created(hostile.key, { webhook_url: `${hanging[index % 20]!.url}/` }),
-          { concurrency: 20, discard: true }
+          { concurrency: 20 }
         )
         for (let index = 0; index < 10; index++) yield* created(key, { webhook_url: `${hooks.url}/${index}` })
         yield* eventually(
           Effect.sync(() => hooks.received.length),
           (count) => count === 20
         )
-        // A third of what is left of 768.
-        const taken = hanging.reduce((count, { received }) => count + received.length, 0)
-        assert.isAbove(taken, 100)
-        assert.isAtMost(taken, 192)
+        // A port may have been another receiver's before, to which another service still sends.
+        const own = new Set(charges.map(({ id }) => id))
+        const taken = hanging.flatMap(({ received }) => received.filter(({ body }) => own.has(body.data.id)))
         const sql = yield* SqlClient
-        const [ended] = yield* sql<{ count: number }>`
-          SELECT count(*)::integer AS count FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
-          WHERE d.account_id = ${hostile.accountId}::uuid AND a.error = 'timeout'`
-        assert.strictEqual(ended?.count, 0)
+        const ended = yield* sql`
+          SELECT a.error FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
+          WHERE d.account_id = ${hostile.accountId}::uuid`
+        assert.deepStrictEqual(ended, [])
+        // A third of what is left of 768.
+        assert.isAbove(taken.length, 100)
+        assert.isAtMost(taken.length, 192)
       })
     )
   }

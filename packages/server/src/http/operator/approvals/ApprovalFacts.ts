@@ -35,76 +35,36 @@ type Asked = Pick<ApprovalRequest, "action" | "resourceId" | "accountId" | "requ
 export const approvalFacts = Effect.gen(function* () {
   const sql = yield* SqlClient
   const accounts = yield* Accounts
-  const keys = yield* ApiKeys
-  const operators = yield* Operators
-  const connections = yield* ConnectionStore
-  const installation = yield* Installation
-  const exceptions = yield* ExceptionStore
-  const charges = yield* ChargeStore
-  const payouts = yield* Payouts
-  const settlements = yield* HandSettlements
-
-  const lock = (table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections", id: string) =>
-    sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+  const ofResource = yield* resourceFacts
 
   /** The account whose money moves, or that is changed. */
   const ofAccount = Effect.fnUntraced(function* (id: string | null) {
     if (id === null) return {}
-    yield* lock("accounts", id)
+    yield* lock(sql, "accounts", id)
     const { connection_id, default_connection_id, name, status } = yield* accounts.get(id)
     return { account_name: name, account_status: status, account_connection: connection_id ?? default_connection_id }
   })
 
-  const ofApplication = Effect.fnUntraced(function* (id: string) {
-    yield* lock("applications", id)
-    const { active, name } = yield* accounts.getApplication(id)
-    return { application_name: name, application_active: active }
-  })
+  return (asked: Asked) =>
+    Effect.gen(function* () {
+      const accountId = accountOf(asked)
+      const facts: Fields = { ...(yield* ofAccount(accountId)), ...(yield* ofResource(asked, accountId)) }
+      return { ...facts, ...(yield* namesIn(sql, asked.request, facts)) } as Fields
+    }).pipe(runToCompletion(sql))
+})
 
-  const ofKey = Effect.fnUntraced(function* (id: string, request: Fields) {
-    yield* lock("api_keys", id)
-    const key = toApiKey(yield* keys.get(id))
-    return { ...named(request, key), name: key.name, revoked_at: key.revoked_at }
-  })
+/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
+export const accountOf = ({ accountId, action, request }: Omit<Asked, "resourceId">): string | null =>
+  action === "exception.accept" ? String(request["account_id"]) : accountId
 
-  const ofOperator = Effect.fnUntraced(function* (id: string) {
-    yield* lock("operators", id)
-    return yield* operators.get(id)
-  })
+const resourceFacts = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const installation = yield* Installation
+  const payouts = yield* Payouts
+  const settlements = yield* HandSettlements
+  const { ofApplication, ofCluster, ofConnection, ofDefault, ofException, ofKey, ofOperator } = yield* lockedResources
 
-  const ofConnection = Effect.fnUntraced(function* (id: string, request: Fields) {
-    yield* lock("acquirer_connections", id)
-    const row = yield* connections.get(id)
-    const { webhook_mtls: mtls = null, webhook_url = null, ...settings } = row.settings
-    const url = row.webhook_registered_at === null ? null : webhook_url
-    const { name, pix_key, version } = row
-    return { ...named(request, { ...row }), name, pix_key, version, settings, mtls, url }
-  })
-
-  /** The connection that another one is to replace as the default. */
-  const ofDefault = Effect.fnUntraced(function* (request: Fields) {
-    if (request["is_default"] !== true) return {}
-    const [row] = yield* sql<{ id: string }>`SELECT id FROM acquirer_connections WHERE is_default FOR NO KEY UPDATE`
-    return { default_connection: row?.id ?? null }
-  })
-
-  /** The cluster that was confirmed last, and that of this database. */
-  const ofCluster = Effect.map(
-    sql.unsafe<Fields>(`SELECT system_identifier AS confirmed_cluster, ${clusterIdentifier} AS cluster
-      FROM installation_settings FOR NO KEY UPDATE`),
-    ([row]) => ({ ...row })
-  )
-
-  /** An exception with its ledger, locked. */
-  const ofException = Effect.fnUntraced(function* (id: string, accountId: string | null, chargeId?: unknown) {
-    const known = yield* exceptions.get(id)
-    if (known === undefined) return yield* new NotFoundError()
-    yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
-    const charge = typeof chargeId === "string" ? yield* charges.lock(chargeId) : undefined
-    return { exception: (yield* exceptions.lock(id)) ?? known, charge }
-  })
-
-  const ofResource = Effect.fnUntraced(function* ({ action, request, ...asked }: Asked, accountId: string | null) {
+  return Effect.fnUntraced(function* ({ action, request, ...asked }: Asked, accountId: string | null) {
     const id = asked.resourceId ?? ""
     switch (action) {
       case "account.update":
@@ -161,32 +121,89 @@ export const approvalFacts = Effect.gen(function* () {
         return {}
     }
   })
-
-  /** The names of the accounts and connections that fields point to. */
-  const namesIn = Effect.fnUntraced(function* (...all: ReadonlyArray<Fields>) {
-    const pointers = all.flatMap((fields) => [fields["account_ids"], fields["account_id"], fields["connection_id"]])
-    const ids = [...new Set(pointers.flat().filter((id): id is string => typeof id === "string"))]
-    if (ids.length === 0) return {}
-    const found = yield* Effect.forEach(["accounts", "acquirer_connections"], (table) =>
-      sql.unsafe<{ id: string; name: string }>(
-        `SELECT id, name FROM ${table} WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE`,
-        [`{${ids.join(",")}}`]
-      )
-    )
-    return { names: Object.fromEntries(found.flat().map(({ id, name }) => [id, name])) }
-  })
-
-  return (asked: Asked) =>
-    Effect.gen(function* () {
-      const accountId = accountOf(asked)
-      const facts: Fields = { ...(yield* ofAccount(accountId)), ...(yield* ofResource(asked, accountId)) }
-      return { ...facts, ...(yield* namesIn(asked.request, facts)) } as Fields
-    }).pipe(runToCompletion(sql))
 })
 
-/** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
-export const accountOf = ({ accountId, action, request }: Omit<Asked, "resourceId">): string | null =>
-  action === "exception.accept" ? String(request["account_id"]) : accountId
+/** What actions name, locked. */
+const lockedResources = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const accounts = yield* Accounts
+  const keys = yield* ApiKeys
+  const operators = yield* Operators
+  const connections = yield* ConnectionStore
+  const exceptions = yield* ExceptionStore
+  const charges = yield* ChargeStore
+
+  const ofApplication = Effect.fnUntraced(function* (id: string) {
+    yield* lock(sql, "applications", id)
+    const { active, name } = yield* accounts.getApplication(id)
+    return { application_name: name, application_active: active }
+  })
+
+  const ofKey = Effect.fnUntraced(function* (id: string, request: Fields) {
+    yield* lock(sql, "api_keys", id)
+    const key = toApiKey(yield* keys.get(id))
+    return { ...named(request, key), name: key.name, revoked_at: key.revoked_at }
+  })
+
+  const ofOperator = Effect.fnUntraced(function* (id: string) {
+    yield* lock(sql, "operators", id)
+    return yield* operators.get(id)
+  })
+
+  const ofConnection = Effect.fnUntraced(function* (id: string, request: Fields) {
+    yield* lock(sql, "acquirer_connections", id)
+    const row = yield* connections.get(id)
+    const { webhook_mtls: mtls = null, webhook_url = null, ...settings } = row.settings
+    const url = row.webhook_registered_at === null ? null : webhook_url
+    const { name, pix_key, version } = row
+    return { ...named(request, { ...row }), name, pix_key, version, settings, mtls, url }
+  })
+
+  /** The connection that another one is to replace as the default. */
+  const ofDefault = Effect.fnUntraced(function* (request: Fields) {
+    if (request["is_default"] !== true) return {}
+    const [row] = yield* sql<{ id: string }>`SELECT id FROM acquirer_connections WHERE is_default FOR NO KEY UPDATE`
+    return { default_connection: row?.id ?? null }
+  })
+
+  /** The cluster that was confirmed last, and that of this database. */
+  const ofCluster = Effect.map(
+    sql.unsafe<Fields>(`SELECT system_identifier AS confirmed_cluster, ${clusterIdentifier} AS cluster
+      FROM installation_settings FOR NO KEY UPDATE`),
+    ([row]) => ({ ...row })
+  )
+
+  /** An exception with its ledger, locked. */
+  const ofException = Effect.fnUntraced(function* (id: string, accountId: string | null, chargeId?: unknown) {
+    const known = yield* exceptions.get(id)
+    if (known === undefined) return yield* new NotFoundError()
+    yield* lockLedgerOf(sql, [known.connectionId, ...(accountId === null ? [] : [accountId])])
+    const charge = typeof chargeId === "string" ? yield* charges.lock(chargeId) : undefined
+    return { exception: (yield* exceptions.lock(id)) ?? known, charge }
+  })
+
+  return { ofApplication, ofCluster, ofConnection, ofDefault, ofException, ofKey, ofOperator }
+})
+
+const lock = (
+  sql: SqlClient,
+  table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections",
+  id: string
+) => sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+
+/** The names of the accounts and connections that fields point to. */
+const namesIn = Effect.fnUntraced(function* (sql: SqlClient, ...all: ReadonlyArray<Fields>) {
+  const pointers = all.flatMap((fields) => [fields["account_ids"], fields["account_id"], fields["connection_id"]])
+  const ids = [...new Set(pointers.flat().filter((id): id is string => typeof id === "string"))]
+  if (ids.length === 0) return {}
+  const found = yield* Effect.forEach(["accounts", "acquirer_connections"], (table) =>
+    sql.unsafe<{ id: string; name: string }>(
+      `SELECT id, name FROM ${table} WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE`,
+      [`{${ids.join(",")}}`]
+    )
+  )
+  return { names: Object.fromEntries(found.flat().map(({ id, name }) => [id, name])) }
+})
 
 const identityOf = ({ endToEndId, kind, payer }: StoredException) => ({
   kind,

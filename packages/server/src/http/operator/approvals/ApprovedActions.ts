@@ -72,20 +72,15 @@ type Failure =
 export class Outdated extends Data.TaggedError("Outdated")<{ readonly reason: string }> {}
 
 export const approvedActions = Effect.gen(function* () {
-  const payouts = yield* Payouts
-  const newPayouts = yield* NewPayouts
   const accounts = yield* Accounts
-  const adjustments = yield* Adjustments
   const keys = yield* ApiKeys
   const operators = yield* Operators
   const connections = yield* ConnectionStore
   const installation = yield* Installation
-  const exceptions = yield* ExceptionResolution
-  const settlements = yield* HandSettlements
   const payers = yield* Payers
-  const secrets = yield* Secrets
   const audit = yield* AuditLog
   const factsOf = yield* approvalFacts
+  const { acceptException, adjust, createPayout, releasePayout, settle } = yield* moneyActions
 
   /** Fails where something is not as the requester saw it. */
   const unchanged = Effect.fnUntraced(function* (row: ApprovalRow) {
@@ -94,60 +89,10 @@ export const approvedActions = Effect.gen(function* () {
     if (changed.length > 0) return yield* new Outdated({ reason: `It was changed since: ${changed.join(", ")}.` })
   })
 
-  const releasePayout = (id: string) =>
-    payouts
-      .release(id)
-      .pipe(
-        audit.recordWith("payoutActions.approve", { before: { status: "pending" }, after: { decision: "approved" } })
-      )
-
-  const createPayout = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
-    const secret = row.sealed === null ? {} : { webhook_secret: opened(row.sealed, row.id) }
-    const { idempotency_key: key, ...request } = row.request
-    const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
-    const { payout } = yield* newPayouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
-    // The fee that was shown is the one that is taken. It is decided with the payout, under the lock.
-    if (payout.fee !== row.payout?.fee) return yield* new Outdated({ reason: "It was changed since: payout_fee." })
-    yield* audit.record("payoutActions.create", payout.id, { after: row.request })
-    return payout
-  })
-
-  const opened = (sealed: string, id: string) => Redacted.value(secrets.open(sealed, { kind: "approval", id }))
-
   const updateKey = (row: ApprovalRow, id: string) => {
     const { limits } = row.request as { readonly limits: LimitChanges }
     return keys.limit(id, limits).pipe(audit.recordWith("keys.update", changeOf(row)))
   }
-
-  const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
-    const { account_id, amount, charge_id, reason } = row.request
-    const textOf = (value: unknown) => (typeof value === "string" ? value : null)
-    const decision = {
-      action: "accept",
-      amount: typeof amount === "number" ? amount : null,
-      chargeId: textOf(charge_id),
-      // A charge says its account.
-      accountId: textOf(charge_id) === null ? textOf(account_id) : null,
-      reason: textOf(reason)
-    } as const
-    const { name } = yield* CurrentOperator
-    return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
-  })
-
-  /** One that the provider has ended meanwhile is out of date. */
-  const settle = Effect.fnUntraced(function* (kind: SettledKind, row: ApprovalRow, id: string) {
-    const settlement = yield* settlementFrom(kind, row.request)
-    return yield* settlements
-      .settle(kind, id, settlement, audit.record(operationOf(kind), id, changeOf(row)))
-      .pipe(Effect.catchTag("InvalidStateError", ({ status }) => new Outdated({ reason: `The ${kind} is ${status}.` })))
-  })
-
-  const adjust = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
-    const { amount, reason } = yield* decodeBody({ ...row.request, account_id: accountId }, decodeCreateAdjustment)
-    return yield* adjustments.create({ accountId, amount, reason }, (id) =>
-      audit.record("adjustments.create", id, { after: { ...row.request, account_id: accountId } })
-    )
-  })
 
   const act = (row: ApprovalRow): Effect.Effect<Done, Failure, CurrentOperator> => {
     const id = row.resource_id ?? ""
@@ -222,4 +167,67 @@ export const approvedActions = Effect.gen(function* () {
         ApprovalRequired: () => new InvalidStateError({ status: "pending" })
       })
     )
+})
+
+/** Actions that move money. */
+const moneyActions = Effect.gen(function* () {
+  const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
+  const adjustments = yield* Adjustments
+  const exceptions = yield* ExceptionResolution
+  const settlements = yield* HandSettlements
+  const secrets = yield* Secrets
+  const audit = yield* AuditLog
+
+  const releasePayout = (id: string) =>
+    payouts
+      .release(id)
+      .pipe(
+        audit.recordWith("payoutActions.approve", { before: { status: "pending" }, after: { decision: "approved" } })
+      )
+
+  const createPayout = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
+    const secret = row.sealed === null ? {} : { webhook_secret: opened(row.sealed, row.id) }
+    const { idempotency_key: key, ...request } = row.request
+    const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
+    const { payout } = yield* newPayouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
+    // The fee that was shown is the one that is taken. It is decided with the payout, under the lock.
+    if (payout.fee !== row.payout?.fee) return yield* new Outdated({ reason: "It was changed since: payout_fee." })
+    yield* audit.record("payoutActions.create", payout.id, { after: row.request })
+    return payout
+  })
+
+  const opened = (sealed: string, id: string) => Redacted.value(secrets.open(sealed, { kind: "approval", id }))
+
+  const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    const { account_id, amount, charge_id, reason } = row.request
+    const textOf = (value: unknown) => (typeof value === "string" ? value : null)
+    const decision = {
+      action: "accept",
+      amount: typeof amount === "number" ? amount : null,
+      chargeId: textOf(charge_id),
+      // A charge says its account.
+      accountId: textOf(charge_id) === null ? textOf(account_id) : null,
+      reason: textOf(reason)
+    } as const
+    const { name } = yield* CurrentOperator
+    return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
+  })
+
+  /** One that the provider has ended meanwhile is out of date. */
+  const settle = Effect.fnUntraced(function* (kind: SettledKind, row: ApprovalRow, id: string) {
+    const settlement = yield* settlementFrom(kind, row.request)
+    return yield* settlements
+      .settle(kind, id, settlement, audit.record(operationOf(kind), id, changeOf(row)))
+      .pipe(Effect.catchTag("InvalidStateError", ({ status }) => new Outdated({ reason: `The ${kind} is ${status}.` })))
+  })
+
+  const adjust = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
+    const { amount, reason } = yield* decodeBody({ ...row.request, account_id: accountId }, decodeCreateAdjustment)
+    return yield* adjustments.create({ accountId, amount, reason }, (id) =>
+      audit.record("adjustments.create", id, { after: { ...row.request, account_id: accountId } })
+    )
+  })
+
+  return { acceptException, adjust, createPayout, releasePayout, settle }
 })

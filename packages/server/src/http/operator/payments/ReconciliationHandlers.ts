@@ -84,8 +84,26 @@ const toReconciliation = (row: ReconciliationRow): Reconciliation => {
       return sums === undefined ? [] : [{ state, ...sums }]
     }),
     lines_left_out: row.lines_left_out,
+    balance: toBalance(row),
     done_at: row.done_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString()
+  }
+}
+
+const toBalance = (row: ReconciliationRow): Reconciliation["balance"] => {
+  const { balance, balance_at, balance_before, balance_books, balance_problem: problem } = row
+  if (balance_at === null) return null
+  const at = balance_at.toISOString()
+  if (balance === null || balance_books === null)
+    return { at, bank: null, books: null, difference: null, change: null, problem }
+  const difference = balance - balance_books
+  return {
+    at,
+    bank: Number(balance),
+    books: Number(balance_books),
+    difference: Number(difference),
+    change: balance_before === null ? null : Number(difference - balance_before),
+    problem
   }
 }
 
