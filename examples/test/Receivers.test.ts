@@ -1,4 +1,5 @@
 import { Payments } from "@pix-payments/client"
+import { postgresStore, postgresTables, redisStore } from "@pix-payments/client/stores"
 import { signForTest } from "@pix-payments/client/testing"
 import type { WebhookEvent } from "@pix-payments/client/webhooks"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -15,7 +16,7 @@ import { startFastifyReceiver } from "../receivers/Fastify.ts"
 import { startHonoReceiver } from "../receivers/Hono.ts"
 import { startNodeHttpReceiver } from "../receivers/NodeHttp.ts"
 import { memoryStore } from "../receivers/stores/MemoryStore.ts"
-import { createTables, postgresStore } from "../receivers/stores/PostgresStore.ts"
+import { RedisDouble } from "./RedisDouble.ts"
 
 const receivers = {
   "node:http": startNodeHttpReceiver,
@@ -105,13 +106,13 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
   }
 )
 
-describe("the example store in", () => {
+describe("the store in", () => {
   const database = Effect.gen(function* () {
     const url = yield* createDatabase()
     return yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const pool = new Pool({ connectionString: Redacted.value(url) })
-        await pool.query(createTables)
+        await pool.query(postgresTables)
         return pool
       }),
       (pool) => Effect.promise(() => pool.end())
@@ -123,7 +124,11 @@ describe("the example store in", () => {
       const store = memoryStore()
       return [store, store] as const
     }),
-    PostgreSQL: Effect.map(database, (pool) => [postgresStore(pool), postgresStore(pool)] as const)
+    PostgreSQL: Effect.map(database, (pool) => [postgresStore(pool), postgresStore(pool)] as const),
+    Redis: Effect.sync(() => {
+      const redis = new RedisDouble()
+      return [redisStore(redis.send), redisStore(redis.send)] as const
+    })
   }
   const delivery = (id: string, sequence = 2) => ({ id, resource: "charge/c", sequence })
 
@@ -156,29 +161,75 @@ describe("the example store in", () => {
             assert.strictEqual(await other.claim(delivery("d3", 5)), "new")
             assert.strictEqual(await store.claim(delivery("d4", 3)), "stale")
             assert.strictEqual(await store.claim({ ...delivery("d5", 1), resource: "charge/another" }), "new")
+            assert.strictEqual(await store.claim(delivery("d6", 5)), "new", "the latest itself, to another endpoint")
           })
         }).pipe(Effect.scoped)
     )
   }
 
-  it.live("PostgreSQL: the claim of a process that died expires before the service's first retry", () =>
-    Effect.gen(function* () {
-      const pool = yield* database
-      yield* Effect.promise(async () => {
-        const store = postgresStore(pool)
-        assert.strictEqual(await store.claim(delivery("d1")), "new")
-        for (const [seconds, claim] of [
-          [29, "busy"],
-          [31, "new"],
-          [0, "busy"]
-        ] as const) {
-          await pool.query("UPDATE webhook_deliveries SET claimed_at = claimed_at - make_interval(secs => $1)", [
-            seconds
-          ])
-          assert.strictEqual(await store.claim(delivery("d1")), claim)
-          if (claim === "busy") await pool.query("UPDATE webhook_deliveries SET claimed_at = now()")
-        }
-      })
-    }).pipe(Effect.scoped)
+  /** Two stores, and a way to let time pass for their claims. */
+  const aging = {
+    PostgreSQL: Effect.map(database, (pool) => ({
+      stores: [postgresStore(pool), postgresStore(pool)] as const,
+      pass: async (seconds: number) => {
+        await pool.query("UPDATE webhook_deliveries SET claimed_at = claimed_at - make_interval(secs => $1)", [seconds])
+      }
+    })),
+    Redis: Effect.sync(() => {
+      const redis = new RedisDouble()
+      return {
+        stores: [redisStore(redis.send), redisStore(redis.send)] as const,
+        pass: async (seconds: number) => redis.pass(seconds)
+      }
+    })
+  }
+
+  for (const [name, make] of Object.entries(aging)) {
+    it.live(`DLV-3: ${name}: the claim of a process that died expires before the service's first retry`, () =>
+      Effect.gen(function* () {
+        const { pass, stores } = yield* make
+        const [store, other] = stores
+        yield* Effect.promise(async () => {
+          assert.strictEqual(await store.claim(delivery("d1")), "new")
+          await pass(29)
+          assert.strictEqual(await other.claim(delivery("d1")), "busy")
+          await pass(2)
+          assert.strictEqual(await other.claim(delivery("d1")), "new")
+          assert.strictEqual(await store.claim(delivery("d1")), "busy")
+        })
+      }).pipe(Effect.scoped)
+    )
+
+    it.live(
+      `${name}: what was handled stays handled, also if a slower attempt fails, for as long as it is repeated`,
+      () =>
+        Effect.gen(function* () {
+          const { pass, stores } = yield* make
+          const [slow, other] = stores
+          yield* Effect.promise(async () => {
+            assert.strictEqual(await slow.claim(delivery("d1")), "new")
+            await pass(31)
+            assert.strictEqual(await other.claim(delivery("d1")), "new")
+            await other.release(delivery("d1"), true)
+            await slow.release(delivery("d1"), false)
+            assert.strictEqual(await slow.claim(delivery("d1")), "done")
+            await pass(23 * 3600)
+            assert.strictEqual(await slow.claim(delivery("d1")), "done")
+          })
+        }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("Redis: every key expires", () =>
+    Effect.promise(async () => {
+      const redis = new RedisDouble()
+      const store = redisStore(redis.send, { prefix: "shop:" })
+      await store.claim(delivery("d1"))
+      await store.release(delivery("d1"), true)
+      await store.claim(delivery("d2"))
+      assert.deepStrictEqual(redis.keys(), ["shop:busy:d2", "shop:handled:d1", "shop:latest:charge/c"])
+      redis.pass(7 * 24 * 3600 + 1)
+      assert.deepStrictEqual(redis.keys(), [])
+    })
   )
 })

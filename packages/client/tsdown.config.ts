@@ -6,7 +6,7 @@
 import { defineConfig } from "tsdown"
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/webhooks.ts", "src/receiver.ts", "src/testing.ts"],
+  entry: ["src/index.ts", "src/webhooks.ts", "src/receiver.ts", "src/stores.ts", "src/testing.ts"],
   outDir: "dist",
   tsconfig: "tsconfig.build.json",
   format: ["esm", "cjs"],

@@ -94,7 +94,7 @@ func refusal(header http.Header, body []byte, now time.Time) string {
 }
 
 // handleOnce returns the status to answer. A claim of a process that died ends after a minute. A table with a primary key does
-// the same: see stores/PostgresStore.ts.
+// the same: see packages/client/src/stores.ts.
 func handleOnce(e event) int {
 	folder := cmp.Or(os.Getenv("HANDLED"), "handled")
 	name := filepath.Join(folder, fmt.Sprintf("%x", sha256.Sum256([]byte(e.ID))))

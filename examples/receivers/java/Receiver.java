@@ -28,7 +28,7 @@ public class Receiver {
       Stream.of("WEBHOOK_SECRET", "OLD_WEBHOOK_SECRET").map(System::getenv).filter(s -> s != null && !s.isEmpty()).toList();
   static final long TOLERANCE_SECONDS = 300;
   static final int MAX_BYTES = 1_048_576;
-  // Which deliveries were handled. A table with a primary key does the same: see stores/PostgresStore.ts.
+  // Which deliveries were handled. A table with a primary key does the same: see packages/client/src/stores.ts.
   static final Path HANDLED = Path.of(System.getenv().getOrDefault("HANDLED", "handled"));
   static final long CLAIM_SECONDS = 60;
 

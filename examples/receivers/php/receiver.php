@@ -64,7 +64,7 @@ function refusal(string $id, string $sent, string $given, string $body, int $now
 
 /**
  * The status to answer. A claim of a process that died ends after a minute. A table with a primary key does the same: see
- * stores/PostgresStore.ts.
+ * packages/client/src/stores.ts.
  */
 function handle_once(array $event): int
 {

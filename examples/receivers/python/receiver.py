@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 SECRETS = [secret for secret in (os.environ.get("WEBHOOK_SECRET"), os.environ.get("OLD_WEBHOOK_SECRET")) if secret]
 TOLERANCE_SECONDS = 300
 MAX_BYTES = 1_048_576
-# Which deliveries were handled. A table with a primary key does the same: see stores/PostgresStore.ts.
+# Which deliveries were handled. A table with a primary key does the same: see packages/client/src/stores.ts.
 HANDLED = os.environ.get("HANDLED", "handled")
 CLAIM_SECONDS = 60
 

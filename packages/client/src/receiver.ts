@@ -102,7 +102,7 @@ export interface WebhookReceiver {
  * import { type DeliveryStore, webhookReceiver } from "@pix-payments/client/receiver"
  * import { createServer } from "node:http"
  *
- * declare const store: DeliveryStore // copy one from examples/receivers/stores
+ * declare const store: DeliveryStore // postgresStore or redisStore of @pix-payments/client/stores
  *
  * const receive = webhookReceiver({
  *   secrets: process.env["WEBHOOK_SECRET"],

@@ -242,7 +242,7 @@ describe("the package", () => {
     const all = ["node10", "node16-cjs", "node16-esm", "bundler"]
     assert.deepStrictEqual(
       resolutions,
-      [".", "./receiver", "./testing", "./webhooks"].map((name) => [name, all])
+      [".", "./receiver", "./stores", "./testing", "./webhooks"].map((name) => [name, all])
     )
   })
 
@@ -276,6 +276,7 @@ describe("the package", () => {
     ["index.js", 7500],
     ["webhooks.js", 1500],
     ["receiver.js", 2200],
+    ["stores.js", 900],
     ["testing.js", 1000]
   ])("%s imports nothing and is at most %i bytes gzipped", async (entry, limit) => {
     const { code, gzipped, imports, modules } = await bundled(entry)
@@ -305,13 +306,15 @@ describe("the package", () => {
   }
 
   test("declarations import no other package", async () => {
-    for (const entry of ["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "testing.d.ts"]) {
+    for (const entry of ["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "stores.d.ts", "testing.d.ts"]) {
       assert.deepStrictEqual((await declarations(entry)).outside, [], entry)
     }
   })
 
   test("everything public is documented", async () => {
-    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "testing.d.ts"].map(declarations))
+    const texts = await Promise.all(
+      ["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "stores.d.ts", "testing.d.ts"].map(declarations)
+    )
     const undocumented = new Set<string>()
     let seen = 0
     for (const { text } of texts) {
