@@ -3,8 +3,8 @@
  * import nothing.
  *
  * Guarantees:
- * - A delivery has at most one claim at a time.
- * - The claim of a process that dies expires after 30 seconds, before the service's first retry (DLV-3).
+ * - A delivery has at most one claim at a time. A claim expires after 30 seconds, before the service's first retry (DLV-3): that of a
+ *   process that died, and that of an attempt that took longer.
  * - A delivery that was handled stays handled, also if an attempt that took longer than its claim fails afterwards.
  *
  * @module
