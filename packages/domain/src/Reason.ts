@@ -3,7 +3,7 @@
  * say it alike.
  *
  * Guarantees
- * - No reason repeats text that was sent, which may be personal or a secret.
+ * - No reason repeats text that was sent, which may be personal or a secret, nor a number as long as a CPF or a telephone.
  * - Nothing is imported.
  */
 
@@ -16,6 +16,7 @@ export const got = (value: unknown): string => {
   if (value === undefined) return ""
   if (typeof value === "string") return `, got text of ${value.length} characters`
   if (Array.isArray(value)) return `, got a list of ${value.length}`
+  if (typeof value === "number" && value > 1e8) return ", got a long number"
   return `, got ${typeof value === "bigint" ? "a BigInt" : Object(value) === value ? "an object" : String(value)}`
 }
 

@@ -143,6 +143,10 @@ describe("ERR-3: `message`", () => {
       { amount: 1000, customer, expires_in: 59, reference: {} },
       "The request is invalid. reference must be text or null, got an object; expires_in must be 60 to 604800 seconds, got 59."
     ],
+    [
+      { amount: 1000, customer: { ...customer, document: 52998224725, phone: 5511987654321 } },
+      "The request is invalid. customer.document must be text, got a long number; customer.phone must be text or null, got a long number."
+    ],
     [[], "The request body must be a JSON object, got a list of 0."],
     [undefined, "The request body is empty. It must be a JSON object."]
   ])("of a charge: %j", (body, message) => {
