@@ -142,7 +142,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("What a body costs",
       { line: "PUT /v1/charges", status: 405 },
       { line: "GET /health/live", status: 200 },
       { line: "GET /metrics", status: 200 },
-      { line: "GET /", status: 404 },
+      { line: "GET /assets/nothing", status: 404 },
       { line: "GET /operator/openapi.json", status: 200 },
       { line: "POST /operator/v1/nothing", status: 404 }
     ])("the connection ends with an answer that comes before the last one: $line", ({ line, status }) =>
