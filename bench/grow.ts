@@ -3,8 +3,8 @@
  * bytes and WAL of a paid charge, and what each list, report and statement of the service costs.
  *
  * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much. `GROW_EVENTS` are the events of the
- * endpoint, separated by commas; by default every event, of which a paid charge has three. Charges and payouts are partitioned, as
- * by `pnpm run maintain --finish-upgrade`. Bytes are those after `pnpm run maintain`, which rebuilds indexes of past months.
+ * endpoint, separated by commas; by default every event, of which a paid charge has three. Bytes are those after
+ * `pnpm run maintain`, which rebuilds indexes of past months.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
