@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Download } from "playwright-core"
-import { closeDays } from "../support/Closing.ts"
+import { closeDays, refuseCloses } from "../support/Closing.ts"
 import { paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
@@ -175,7 +175,10 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         yield* asOwner(`UPDATE closes SET closing = closing + 1 WHERE owner_id = '${accountId}' AND lines_hash =
           (SELECT lines_hash FROM closes WHERE owner_id = '${accountId}' ORDER BY day OFFSET 1 LIMIT 1)`)
         const { accountId: unclosed } = yield* makeCaller({ account: { name: "Padaria" } })
-        yield* sql`UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = ${unclosed}::uuid AND kind = 'available'`
+        yield* refuseCloses(unclosed, "UPDATE ON ledger_accounts")
+        yield* asOwner(
+          `UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = '${unclosed}' AND kind = 'available'`
+        )
         yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position,
             day, credit_after)
           VALUES (uuidv7(), ${unclosed}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 1, '2026-01-02', 1)`

@@ -6,8 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as LedgerWatch from "../../src/alerts/LedgerWatch.ts"
 import { measure, OverdueCloses } from "../../src/ledger/OverdueCloses.ts"
-import { closeDays, daysAhead, tampered } from "../support/Closing.ts"
-import { changeSchema } from "../support/LiveSchema.ts"
+import { allowCloses, closeDays, daysAhead, refuseCloses, tampered } from "../support/Closing.ts"
 import {
   assertLedgerHolds,
   availableOf,
@@ -158,27 +157,23 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
-        const sql = yield* SqlClient
         const { list } = yield* OverdueCloses
         const overdue = Effect.suspend(() => daysAhead(ahead)(list(10)))
         const counted = Effect.andThen(measure, gauge("closes_overdue"))
         const bank = `connections/${SIMULATOR_CONNECTION}`
-        yield* sql.unsafe(`CREATE FUNCTION refuse_close() RETURNS trigger LANGUAGE plpgsql AS $$
-          BEGIN RAISE EXCEPTION 'refused'; END $$`)
         // The insert of a close, of an account and of a bank account; and the update of many accounts before they are closed.
         for (const { on, of } of [
           { on: "INSERT ON closes", of: "account" },
           { on: "UPDATE ON ledger_accounts", of: "account" },
           { on: "INSERT ON closes", of: "connection" }
-        ]) {
+        ] as const) {
           const { accountId: failing, key: failingKey } = yield* makeCaller()
           const { accountId, key } = yield* makeCaller()
           const charge = yield* paidCharge(failingKey, 100)
           yield* paidCharge(key, 100)
           const before = (yield* closesOf(bank)).length
           const broken = of === "account" ? failing : SIMULATOR_CONNECTION
-          yield* changeSchema(`CREATE TRIGGER refuse BEFORE ${on} FOR EACH ROW
-            WHEN (NEW.owner_id = '${broken}') EXECUTE FUNCTION refuse_close()`)
+          yield* refuseCloses(broken, on)
           ahead += 3
           yield* closeDays(ahead)
           assert.strictEqual((yield* closesOf(`accounts/${accountId}`)).length, 1)
@@ -194,7 +189,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
             `UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = '${broken}' AND open_day IS NOT NULL`
           )
           assert.strictEqual(yield* counted, isConnection ? 0 : 1)
-          yield* changeSchema(`DROP TRIGGER refuse ON ${on.split(" ").at(-1)!}`)
+          yield* allowCloses(on)
           yield* closeDays(ahead)
           assert.deepStrictEqual(yield* overdue, [])
           assert.strictEqual(yield* counted, 0)
@@ -210,7 +205,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
       const { accountId: other } = yield* makeCaller()
       const overdue = operated<{ data: ReadonlyArray<OverdueClose> }>("GET", "/closes/overdue")
       assert.deepStrictEqual((yield* overdue).data, [])
-      yield* sql`UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = ${accountId}::uuid AND kind = 'available'`
+      yield* refuseCloses(accountId, "UPDATE ON ledger_accounts")
+      yield* tampered(
+        `UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = '${accountId}' AND kind = 'available'`
+      )
       const named: OverdueClose = {
         object: "overdue_close",
         account_id: accountId,
@@ -226,6 +224,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
         const { body } = yield* call<{ data: ReadonlyArray<OverdueClose> }>("GET", "/operator/v1/closes/overdue")
         assert.deepStrictEqual(body.data, seen)
       }
+      yield* allowCloses("UPDATE ON ledger_accounts")
       yield* sql`UPDATE ledger_accounts SET open_day = NULL WHERE owner_id = ${accountId}::uuid`
     })
   )

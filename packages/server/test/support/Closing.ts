@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Closes } from "../../src/ledger/Closes.ts"
+import { changeSchema } from "./LiveSchema.ts"
 
 const DAY_MS = 86_400_000
 
@@ -33,3 +34,18 @@ export const tampered = (text: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     sql.withTransaction(Effect.andThen(sql`SET LOCAL session_replication_role = replica`, sql.unsafe(text)))
   )
+
+/** What is refused for an owner: the insert of its close, or the update of many accounts before they are closed. */
+type Refused = "INSERT ON closes" | "UPDATE ON ledger_accounts"
+
+/** From now on nobody closes a day of the owner, the service's own loop neither. */
+export const refuseCloses = (ownerId: string, on: Refused) =>
+  Effect.andThen(
+    changeSchema(`CREATE OR REPLACE FUNCTION refuse_close() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'refused'; END $$`),
+    changeSchema(`CREATE TRIGGER refuse BEFORE ${on} FOR EACH ROW
+      WHEN (NEW.owner_id = '${ownerId}') EXECUTE FUNCTION refuse_close()`)
+  )
+
+/** Ends `refuseCloses`. */
+export const allowCloses = (on: Refused) => changeSchema(`DROP TRIGGER refuse ON ${on.split(" ").at(-1)!}`)
