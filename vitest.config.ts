@@ -59,7 +59,7 @@ export default defineConfig({
   test: {
     reporters: ["default", failures()],
     globalSetup: ["packages/server/test/support/BuiltService.ts", "packages/server/test/support/Postgres.ts"],
-    // More than the processors of a small machine: tests wait for due times and for processes that start. `npm test` has eight, because
+    // More than the processors of a small machine: tests wait for due times and for processes that start. `npm test` has six, because
     // its tests wait more.
     maxWorkers: 4,
     projects: [

@@ -46,7 +46,7 @@ const readAgain = (connectionId: string) =>
 const figuresOf = ({ balance }: Reconciliation) =>
   balance && [balance.bank, balance.books, balance.difference, balance.change]
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 3000 }), { excludeTestServices: true })("balances of banks", (it) => {
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("balances of banks", (it) => {
   for (const profile of ["efi", "inter"] as const) {
     it.effect(`OPR-281: what ${profile} has is compared with the books each night, and what changed is shown`, () =>
       Effect.gen(function* () {
