@@ -42,9 +42,13 @@ export const apiErrorFields = (
   }
 }
 
-/** Whether the body of a 2xx response is complete: a JSON object, a list where one is expected, or nothing after 204. */
+/** Whether the body of a 2xx response is complete: a JSON object, a list where one is expected, or nothing after a 204 that has none. */
 export const isComplete = (route: Route, status: number, text: string | undefined, parsed: unknown): boolean =>
-  route.list ? Array.isArray(Object(parsed).data) : text === "" ? status === 204 : Object(parsed) === parsed
+  route.list
+    ? Array.isArray(Object(parsed).data)
+    : text === ""
+      ? route.empty === true && status === 204
+      : Object(parsed) === parsed
 
 /** What a response that is not the service's was: its status, type and target, and its first characters. */
 export const excerptOf = ({ headers, status, text = "" }: Described): string => {
