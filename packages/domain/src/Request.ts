@@ -218,7 +218,8 @@ const leaves = (
     case "Pointer":
       return leaves(issue.issue, [...path, ...issue.path], filter, body)
     case "Encoding":
-      return leaves(issue.issue, path, filter, body)
+      // A number of a query is text: what it must be is said of the number.
+      return issue.ast._tag === "Number" ? [violation(issue, path, undefined)] : leaves(issue.issue, path, filter, body)
     case "Filter":
       return leaves(issue.issue, path, issue, body)
     case "Composite":
