@@ -159,7 +159,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     Effect.gen(function* () {
       const { call, makeCaller, operatorToken, operatorUrl, publicUrl } = yield* TestService
       yield* makeCaller()
-      const { key } = yield* makeCaller()
+      const { accountId, key } = yield* makeCaller()
       const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken, PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }
       const read = (path: string) => call<Readonly<Record<string, unknown>>>("GET", path, { key })
       const paid = yield* pix(
@@ -187,7 +187,16 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       assert.strictEqual(done.code, 0, done.err)
       assert.deepInclude((yield* read(`/v1/charges/${made.body.id}`)).body, { status: "paid" })
       const unknown = yield* pix(["pay", "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"], { env })
-      assert.strictEqual(unknown.code, 5, unknown.err)
+      assert.deepStrictEqual(
+        [unknown.code, unknown.err],
+        [5, "No charge has the id 01a2027c-27ce-74b6-88f7-06b8f8b33cb6.\n"]
+      )
+      const { PAYMENTS_API_KEY: _key, ...operator } = env
+      const keyless = yield* pix(["trigger", "charge.pix.paid", "--account", accountId], { env: operator })
+      assert.strictEqual(keyless.code, 0)
+      assert.include(keyless.err, "The shop's key does not read these: set PAYMENTS_API_KEY to make them with it.")
+      assert.strictEqual((yield* read(`/v1/charges/${JSON.parse(keyless.out).steps[0].id}`)).status, 404)
+      assert.notInclude(paid.err, "PAYMENTS_API_KEY")
       const wrong = yield* pix(["trigger", "charge.pix.paid", "--data", "{"], { env })
       assert.deepStrictEqual([wrong.code, wrong.err], [2, "--data is not JSON.\n"])
       const refused = yield* pix(["trigger", "charge.pix.paid", "--amount", "19"], { env })
