@@ -139,7 +139,9 @@ export const faults: Readonly<Record<string, Fault>> = {
   PixDatabaseSlow: {
     what: "each answer of PostgreSQL takes 1.05 s",
     inject: ({ delayDatabase }) => Effect.sync(() => delayDatabase(1050)),
-    takesSeconds: 15
+    takesSeconds: 15,
+    // Queries then wait for connections as well.
+    also: ["PixDatabase"]
   },
   PixOldTransaction: {
     what: "a transaction of the service's role stays open",
@@ -407,7 +409,11 @@ export const faults: Readonly<Record<string, Fault>> = {
   PixCloseOverdue: {
     what: "a day cannot be closed",
     prepare: (installation) => Effect.andThen(paid(installation), locked("closes", "EXCLUSIVE")(installation)),
-    inject: run(`UPDATE ledger_accounts SET open_day = open_day - 3 WHERE open_day IS NOT NULL`),
+    inject: (installation) =>
+      Effect.andThen(
+        run("UPDATE ledger_transfers SET day = day - 3")(installation),
+        run("UPDATE ledger_accounts SET day = day - 3, open_day = open_day - 3")(installation)
+      ),
     takesSeconds: 60,
     also: ["PixLoopStalled"]
   },
