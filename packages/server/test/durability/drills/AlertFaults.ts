@@ -69,11 +69,11 @@ const locked =
 
 /** Repeats until the installation ends, whether it fails or not. */
 const every = (seconds: number, effect: Effect.Effect<unknown, unknown, Scope.Scope>) =>
-  Effect.forkScoped(Effect.forever(Effect.andThen(Effect.ignore(Effect.scoped(effect)), Effect.sleep(seconds * 1000))))
+  Effect.forkScoped(Effect.forever(Effect.andThen(Effect.exit(Effect.scoped(effect)), Effect.sleep(seconds * 1000))))
 
 const times = (count: number, effect: Effect.Effect<unknown, unknown>) =>
   Effect.all(
-    Array.from({ length: count }, () => Effect.ignore(effect)),
+    Array.from({ length: count }, () => Effect.exit(effect)),
     { concurrency: count, discard: true }
   )
 
@@ -378,17 +378,17 @@ export const faults: Readonly<Record<string, Fault>> = {
     takesSeconds: 200
   },
   PixExceptionsOpen: {
-    what: "a payment of a canceled charge",
-    prepare: simulated,
-    inject: ({ adminToken, call, key, operate }) =>
+    what: "a charge is paid twice",
+    inject: (installation) =>
       Effect.gen(function* () {
-        const { id } = yield* charged({ call, key })
-        yield* expecting(200, call("POST", `/v1/charges/${id}/cancel`, { key }))
-        yield* operate("POST", `/operator/v1/simulator/charges/${id}/pay`, {
-          headers: { "x-operator-token": adminToken }
-        })
+        const { receipts } = installation.double.provider
+        const txid = txidFromId((yield* charged(installation)).id)
+        const first = receipts.payCob(txid)
+        if (first._tag === "Failure") throw new Error(first.failure._tag)
+        const { cents, key } = first.success
+        receipts.receive({ cents, key, txid })
       }),
-    takesSeconds: 30
+    takesSeconds: 120
   },
   PixWebhooksFail: {
     what: "nobody answers at the endpoint",
@@ -409,11 +409,11 @@ export const faults: Readonly<Record<string, Fault>> = {
   PixCloseOverdue: {
     what: "a day cannot be closed",
     prepare: (installation) => Effect.andThen(paid(installation), locked("closes", "EXCLUSIVE")(installation)),
-    inject: (installation) =>
-      Effect.andThen(
-        run("UPDATE ledger_transfers SET day = day - 3")(installation),
-        run("UPDATE ledger_accounts SET day = day - 3, open_day = open_day - 3")(installation)
-      ),
+    inject: run(`DO $$ BEGIN
+      SET LOCAL session_replication_role = replica;
+      UPDATE ledger_transfers SET day = day - 3;
+      UPDATE ledger_accounts SET day = day - 3, open_day = open_day - 3;
+    END $$`),
     takesSeconds: 60,
     also: ["PixLoopStalled"]
   },
