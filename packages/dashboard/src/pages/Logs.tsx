@@ -9,7 +9,17 @@ import { Named } from "../parts/Named.tsx"
 import { RequestLink } from "../parts/RequestLink.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Time } from "../parts/Time.tsx"
-import { words } from "../words/Words.ts"
+import { inBoth, words } from "../words/Words.ts"
+
+/** Of HTTP statuses. */
+const CLASSES = ["2xx", "4xx", "5xx"]
+
+const className = (status: string): string => requestWords().classes[status] ?? status
+
+const requestWords = inBoth({
+  en: { classes: { "2xx": "done", "4xx": "refused", "5xx": "failed" } as Readonly<Record<string, string>> },
+  pt: { classes: { "2xx": "atendidas", "4xx": "recusadas", "5xx": "com falha" } }
+})
 
 export const Requests = () => {
   const { empty, fields, nav } = words()
@@ -18,9 +28,10 @@ export const Requests = () => {
       title={nav.requests}
       empty={empty.requests}
       filters={[
+        { name: "status", label: fields.status, kind: "tabs", options: CLASSES, nameOf: className },
         { name: "created", label: fields.created, kind: "period" },
         { name: "account_id", label: fields.account, kind: "account" },
-        { name: "status", label: fields.status },
+        { name: "status", label: fields.status, nameOf: className },
         { name: "route", label: fields.route, isMore: true },
         { name: "resource_id", label: fields.resource, isMore: true },
         { name: "request_id", label: fields.request, isMore: true },
@@ -80,11 +91,11 @@ export const Audit = () => {
       columns={[
         {
           name: fields.action,
-          cell: ({ action, operator, resource_id: id }) => (
+          cell: ({ action, operator, operator_id: operatorId, resource_id: id }) => (
             <>
               <b title={action}>{operationName(action)}</b>
               <div class="narrow quiet under">
-                {operator} <ResourceLink name={action} id={id} />
+                {operatorId === null ? viaName("installation") : operator} <ResourceLink name={action} id={id} />
               </div>
             </>
           )
@@ -92,7 +103,7 @@ export const Audit = () => {
         {
           name: fields.operator,
           cell: ({ operator, operator_id: id }) =>
-            id === null ? operator : <a href={`/operators/${id}`}>{operator}</a>,
+            id === null ? viaName("installation") : <a href={`/operators/${id}`}>{operator}</a>,
           wide: true
         },
         { name: fields.via, cell: ({ via }) => viaName(via), wide: true },

@@ -95,6 +95,7 @@ export const en = {
   list: {
     filter: "Filter",
     all: "all",
+    masculineAll: "all",
     next: "Next page",
     first: "First page",
     none: "Nothing here with these filters.",
@@ -104,6 +105,7 @@ export const en = {
       `Only ${rows} rows are on this paper. There are more: the page and its files have all of them.`,
     lookedAt: (rows: number) =>
       `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
+    count: (count: number, isAtLeast: boolean) => `${count.toLocaleString("en-GB")}${isAtLeast ? "+" : ""}`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
       `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"}${amount === undefined ? "" : ` · ${isAtLeast ? "at least " : ""}${amount}`}`
   },

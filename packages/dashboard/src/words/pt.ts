@@ -94,7 +94,8 @@ export const pt: Words = {
   },
   list: {
     filter: "Filtrar",
-    all: "todos",
+    all: "todas",
+    masculineAll: "todos",
     next: "Próxima página",
     first: "Primeira página",
     none: "Nada com estes filtros.",
@@ -103,6 +104,7 @@ export const pt: Words = {
     onPaper: (rows: number) => `Este papel tem só ${rows} linhas. Há mais: a página e os arquivos dela têm todas.`,
     lookedAt: (rows: number) =>
       `Nada entre as ${rows.toLocaleString("pt-BR")} linhas examinadas. Pode haver mais atrás.`,
+    count: (count: number, isAtLeast: boolean) => `${count.toLocaleString("pt-BR")}${isAtLeast ? "+" : ""}`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
       `${isAtLeast ? "mais de " : ""}${count.toLocaleString("pt-BR")} ${count === 1 ? "linha" : "linhas"}${amount === undefined ? "" : ` · ${isAtLeast ? "pelo menos " : ""}${amount}`}`
   },
