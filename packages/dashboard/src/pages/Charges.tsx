@@ -55,7 +55,9 @@ export const Charges = () => {
                 </span>
               )}
               <div class="narrow quiet under">
-                <bdi>{[charge.customer?.name, charge.reference].filter(Boolean).join(" · ")}</bdi>
+                <bdi>
+                  {[charge.customer?.name, charge.reference].filter(Boolean).join(" · ") || shortIdOf(charge.id)}
+                </bdi>
               </div>
             </>
           )
@@ -78,7 +80,7 @@ export const Charges = () => {
           cell: (charge) => (
             <>
               <Moment of={charge.created_at} />
-              <div class="id quiet under">{shortIdOf(charge.id)}</div>
+              <div class="id quiet under wide-only">{shortIdOf(charge.id)}</div>
             </>
           ),
           right: true

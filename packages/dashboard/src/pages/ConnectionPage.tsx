@@ -11,7 +11,7 @@ import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
 import { connectionName } from "../parts/Named.tsx"
-import { inWords } from "../parts/reasons.ts"
+import { inWords, pixKeyOf } from "../parts/reasons.ts"
 import { statementAccountFact, statementAccountFields, statementAccountIn } from "../parts/statementAccount.ts"
 import { Deadline, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -65,7 +65,7 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
               <Facts
                 of={[
                   [text.profile, inWords(connection.profile ?? connection.kind)],
-                  [text.key, connection.pix_key],
+                  [text.key, pixKeyOf(connection.pix_key)],
                   [text.rule, (text.rules as Readonly<Record<string, string>>)[connection.exception_rule]],
                   statementAccountFact(connection.statement_account),
                   [text.isDefault, connection.is_default ? cards.yes : cards.no],

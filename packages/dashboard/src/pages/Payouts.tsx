@@ -78,8 +78,8 @@ export const Payouts = () => {
           name: fields.created,
           cell: (payout) => (
             <span class="actions">
-              <Moment of={payout.created_at} />
               <ApprovePayout payout={payout} isSmall onDone={reload} />
+              <Moment of={payout.created_at} />
             </span>
           ),
           right: true

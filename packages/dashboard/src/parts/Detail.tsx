@@ -52,7 +52,7 @@ export const Head = ({ beside, children, id, operation, state, stateName, title 
     {beside}
     <span class="id quiet">{id}</span>
     <Copy text={id} />
-    {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} />}
+    {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} isWide />}
     <span class="grow" />
     <div class="head">{children}</div>
   </div>

@@ -114,7 +114,7 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
             CSV
           </a>
         )}
-        <Copy text={() => curlOf(read)} label={words().actions.curl} />
+        <Copy text={() => curlOf(read)} label={words().actions.curl} isWide />
       </div>
       {tabs !== undefined && <StateTabs of={tabs} sum={states} />}
       {children}
@@ -186,7 +186,7 @@ export const Table = <A extends { readonly id: string }>({
 }) => {
   const arrived = useArrived(rows)
   return (
-    <table>
+    <table class={isStacked(columns) ? "stacked" : undefined}>
       <thead>
         <tr>
           {columns.map((column) => (
@@ -224,6 +224,12 @@ export const Table = <A extends { readonly id: string }>({
       </tbody>
     </table>
   )
+}
+
+/** A phone has two lines for a row: what it is, and beside it the state above the time. A number in between needs its head. */
+const isStacked = (columns: ReadonlyArray<Pick<Column<never>, "right" | "wide">>): boolean => {
+  const shown = columns.filter(({ wide }) => wide !== true)
+  return shown.length <= 3 && shown.at(-1)?.right === true && shown.slice(1, -1).every(({ right }) => right !== true)
 }
 
 /** The rows that came while the others were shown. */

@@ -94,3 +94,6 @@ export const phoneOf = (text: string | null | undefined): string => {
   const phone = /^\+55(\d{2})(\d{4,5})(\d{4})$/.exec(text)
   return phone === null ? text : `(${phone[1]}) ${phone[2]}-${phone[3]}`
 }
+
+/** A Pix key as a person writes it: documents and phones in their form, others as they are. */
+export const pixKeyOf = (key: string | null | undefined): string => documentOf(phoneOf(key))

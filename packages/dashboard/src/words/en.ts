@@ -338,7 +338,10 @@ export const en = {
     noPage: "No such page",
     noPageHint: "There is no page at this address.",
     toToday: "Go to Today",
-    notFound: "Nothing here. It may have another id, or belong to an account that you cannot see."
+    notFound: "Nothing here. It may have another id, or belong to an account that you cannot see.",
+    /** The server's own messages are English. */
+    codes: undefined as Readonly<Record<string, string>> | undefined,
+    otherCode: (code: string) => code
   }
 }
 
