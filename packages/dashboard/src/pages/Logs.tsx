@@ -2,7 +2,7 @@
 import type { RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { withQuery } from "../app/Router.ts"
-import { operationName, viaName } from "../parts/auditWords.ts"
+import { auditFieldName, operationName, viaName } from "../parts/auditWords.ts"
 import { Changes } from "../parts/Changes.tsx"
 import { List } from "../parts/List.tsx"
 import { Named } from "../parts/Named.tsx"
@@ -10,6 +10,7 @@ import { RequestLink } from "../parts/RequestLink.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Time } from "../parts/Time.tsx"
 import { inBoth, words } from "../words/Words.ts"
+import { approvalWords } from "./approvalWords.ts"
 
 /** Of HTTP statuses. */
 const CLASSES = ["2xx", "4xx", "5xx"]
@@ -80,6 +81,9 @@ const ResourceOf = ({ of: { resource_id: id, route } }: { readonly of: RequestLo
   <ResourceLink name={route.split("/v1/")[1] ?? ""} id={id} />
 )
 
+const fieldName = (field: string): string =>
+  (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? auditFieldName(field) ?? field
+
 export const Audit = () => {
   const { empty, fields, nav } = words()
   return (
@@ -113,7 +117,10 @@ export const Audit = () => {
           cell: ({ action, resource_id: id }) => <ResourceLink name={action} id={id} />,
           wide: true
         },
-        { name: fields.changes, cell: ({ after, before }) => <Changes before={before} after={after} /> },
+        {
+          name: fields.changes,
+          cell: ({ after, before }) => <Changes before={before} after={after} nameOf={fieldName} />
+        },
         { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
       ]}
     />

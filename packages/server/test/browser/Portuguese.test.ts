@@ -54,6 +54,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Portugues
             // The head has the whole id, to be copied.
             await page.locator(".head > .id").evaluateAll((ids) => ids.forEach((id) => id.remove()))
             const text = await page.getByRole("main").innerText()
+            if (name === "audit") found.push(...(text.match(/\b[a-z]+_[a-z_]+\b/g) ?? []))
             for (const pattern of [...(QUOTES.has(name) ? [] : [ENGLISH]), UUID, PLAIN_DOCUMENT]) {
               found.push(...(text.match(pattern) ?? []).map((words) => `${name}: ${words}`))
             }
