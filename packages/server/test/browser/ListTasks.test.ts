@@ -93,6 +93,15 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.getByText("400", { exact: true }).waitFor()
           await page.getByRole("button", { name: "Português" }).click()
           await page.getByRole("navigation", { name: "Estado" }).getByRole("link", { name: "recusadas 1" }).waitFor()
+          // The longest tabs fit a laptop.
+          await page.goto(`/charges?account_id=${accountId}`)
+          const states = page.getByRole("navigation", { name: "Estado" })
+          await states.getByRole("link", { name: "todas 4" }).waitFor()
+          const rest = await states.evaluate((element) => {
+            const { clientWidth, scrollWidth } = element as unknown as { clientWidth: number; scrollWidth: number }
+            return scrollWidth - clientWidth
+          })
+          assert.isAtMost(rest, 0)
           visit.assertNoFault()
         })
       })
