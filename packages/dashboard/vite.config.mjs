@@ -1,13 +1,17 @@
 import { defineConfig } from "vite"
 
 /** The prose of the OpenAPI document: no page shows it, and the first one has to be small. */
-const prose = /\s*\.annotate\(\s*OpenApi\.(?:Summary|Description),\s*(?:"(?:[^"\\]|\\.)*"|`[^`]*`|[A-Z_]+)\s*\)/g
+const text = String.raw`(?:"(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60|[A-Z_]+)`
+const prose = new RegExp(
+  String.raw`\s*\.annotate(?:Key)?\(\s*(?:OpenApi\.(?:Summary|Description),\s*${text}|\{\s*description:\s*${text}\s*\})\s*\)`,
+  "g"
+)
 
 const withoutProse = {
   name: "without-prose",
   enforce: "pre",
   transform: {
-    filter: { id: /\/packages\/api\/src\/operator\// },
+    filter: { id: /\/packages\/(?:api\/src\/operator|domain\/src)\// },
     handler: (code) => ({ code: code.replace(prose, ""), map: null })
   }
 }

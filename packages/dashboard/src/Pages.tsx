@@ -91,10 +91,10 @@ const NoPage = () => {
 }
 
 export const CurrentPage = () => {
-  const [name = "", id = ""] = path.value.split("/").slice(1)
+  const [name = "", id = "", ...rest] = path.value.split("/").slice(1)
   const key = id === "" ? `/${name}` : `/${name}/:id`
-  const file = (id === "" ? lists : resources)[name]
-  const Page = loaded.value.get(key)
+  const file = rest.length > 0 ? undefined : (id === "" ? lists : resources)[name]
+  const Page = rest.length > 0 ? undefined : loaded.value.get(key)
   if (Page === undefined && file === undefined) {
     return <NoPage />
   }

@@ -85,14 +85,25 @@ const counted = {
   looked_at: Count.annotate({ description: "How many rows were looked at." })
 }
 
+const countedState = {
+  status: Schema.String.annotate({ description: "As the rows show it; of requests the class of the status: `4xx`." }),
+  count: Count
+}
+
+const statesOf = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Array(Schema.Struct(fields)).annotate({ description: "The same of each state that a row has." })
+
 /** The count of what filters leave, of rows without an amount (OPR-291). */
-export const CountSummary = Schema.Struct(counted).annotate({ identifier: "CountSummary" })
+export const CountSummary = Schema.Struct({ ...counted, states: statesOf(countedState) }).annotate({
+  identifier: "CountSummary"
+})
 export type CountSummary = typeof CountSummary.Type
 
 /** Count and sum of what filters leave (OPR-291). */
 export const Summary = Schema.Struct({
   ...counted,
-  amount: Schema.Int.annotate({ description: "Cents." })
+  amount: Schema.Int.annotate({ description: "Cents." }),
+  states: statesOf({ ...countedState, amount: Schema.Int.annotate({ description: "Cents." }) })
 }).annotate({ identifier: "Summary" })
 export type Summary = typeof Summary.Type
 

@@ -62,7 +62,9 @@ export const requestFilters = {
   request_id: textFilter,
   route: textFilter,
   status: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 })).annotate({ description: "HTTP status." })
+    Schema.String.check(Schema.isPattern(/^[1-5](?:\d\d|xx)$/)).annotate({
+      description: "HTTP status, or all of a class: `404`, `4xx`."
+    })
   )
 }
 

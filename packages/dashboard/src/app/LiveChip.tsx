@@ -1,4 +1,5 @@
 /** The word at the top that says whether what is shown is current: not while the database or a bank is away. */
+import { followClock } from "../parts/Time.tsx"
 import { inBoth, words } from "../words/Words.ts"
 import { call } from "./Client.ts"
 import { liveState } from "./Live.ts"
@@ -11,7 +12,9 @@ const tones = { live: "good", polling: "quiet", paused: "quiet", offline: "warn"
 type Outage = { readonly of: "database" } | { readonly of: "bank"; readonly name: string }
 
 const read = async (signal: AbortSignal) => {
-  const ready = (await (await fetch("/health/ready", { signal })).json()) as { readonly database?: unknown }
+  const answer = await fetch("/health/ready", { signal })
+  followClock(answer.headers.get("date"))
+  const ready = (await answer.json()) as { readonly database?: unknown }
   const none = { _tag: "Done" as const, value: undefined as Outage | undefined }
   if (ready.database !== "ok") return { ...none, value: { of: "database" } as Outage }
   if (isLimited()) return none

@@ -98,7 +98,7 @@ const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
               [fields.document, documentOf(customer?.document)],
               [fields.email, customer?.email],
               [fields.description, charge.description],
-              [fields.origin, charge.origin],
+              [fields.origin, inWords(charge.origin)],
               [fields.expires, charge.expires_at && <Time of={charge.expires_at} />],
               [fields.paid, charge.paid_at && <Time of={charge.paid_at} />],
               [fields.failureReason, inWords(charge.failure_reason)],

@@ -10,7 +10,7 @@ import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 export const Charges = () => {
-  const { empty, fields, nav, states } = words()
+  const { empty, fields, list, nav, states } = words()
   return (
     <List
       title={nav.charges}
@@ -28,7 +28,14 @@ export const Charges = () => {
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },
         { name: "failure_reason", label: fields.failureReason, nameOf: inWords, isMore: true },
         { name: "method", label: fields.method, options: ChargeMethod.literals, nameOf: inWords, isMore: true },
-        { name: "origin", label: fields.origin, options: ["api", "checkout"], nameOf: inWords, isMore: true },
+        {
+          name: "origin",
+          label: fields.origin,
+          options: ["api", "checkout"],
+          nameOf: inWords,
+          noneName: list.all,
+          isMore: true
+        },
         { name: "application_id", label: fields.application, kind: "quiet", nameOf: shortIdOf },
         { name: "connection_id", label: nav.connections, kind: "quiet", nameOf: shortIdOf }
       ]}
@@ -48,7 +55,9 @@ export const Charges = () => {
                 </span>
               )}
               <div class="narrow quiet under">
-                <bdi>{[charge.customer?.name, charge.reference].filter(Boolean).join(" · ")}</bdi>
+                <bdi>
+                  {[charge.customer?.name, charge.reference].filter(Boolean).join(" · ") || shortIdOf(charge.id)}
+                </bdi>
               </div>
             </>
           )
@@ -71,7 +80,7 @@ export const Charges = () => {
           cell: (charge) => (
             <>
               <Moment of={charge.created_at} />
-              <div class="id quiet under">{shortIdOf(charge.id)}</div>
+              <div class="id quiet under wide-only">{shortIdOf(charge.id)}</div>
             </>
           ),
           right: true

@@ -10,6 +10,8 @@ import { Brakes } from "../parts/Brakes.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
+import { connectionName } from "../parts/Named.tsx"
+import { inWords, pixKeyOf } from "../parts/reasons.ts"
 import { statementAccountFact, statementAccountFields, statementAccountIn } from "../parts/statementAccount.ts"
 import { Deadline, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -27,7 +29,12 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
     <Resource loaded={loaded}>
       {(connection) => (
         <>
-          <Head title={connection.name} state={connection.state} id={connection.id} operation={`/connections/${id}`}>
+          <Head
+            title={connectionName(connection)}
+            state={connection.state}
+            id={connection.id}
+            operation={`/connections/${id}`}
+          >
             <a href={`/statements?connection_id=${id}`}>{nav.statements}</a>
             <a href={`/closes?connection_id=${id}`}>{nav.closes}</a>
             {may("admin") && connection.kind !== "simulator" && (
@@ -57,8 +64,8 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
             >
               <Facts
                 of={[
-                  [text.profile, connection.profile ?? connection.kind],
-                  [text.key, connection.pix_key],
+                  [text.profile, inWords(connection.profile ?? connection.kind)],
+                  [text.key, pixKeyOf(connection.pix_key)],
                   [text.rule, (text.rules as Readonly<Record<string, string>>)[connection.exception_rule]],
                   statementAccountFact(connection.statement_account),
                   [text.isDefault, connection.is_default ? cards.yes : cards.no],

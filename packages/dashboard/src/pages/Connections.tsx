@@ -5,6 +5,8 @@ import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { List } from "../parts/List.tsx"
+import { connectionName } from "../parts/Named.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
 import { Deadline } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -52,8 +54,8 @@ export const Connections = () => {
       load={(api, query) => api.connections.list({ query })}
       linkOf={({ id }) => `/connections/${id}`}
       columns={[
-        { name: fields.name, cell: ({ name }) => name },
-        { name: text.profile, cell: ({ kind, profile }) => profile ?? kind, wide: true },
+        { name: fields.name, cell: connectionName },
+        { name: text.profile, cell: ({ kind, profile }) => inWords(profile ?? kind), wide: true },
         { name: fields.status, cell: ({ state }) => <State of={state} /> },
         {
           name: text.certificate,

@@ -6,6 +6,7 @@ import { useSignal } from "@preact/signals"
 import { query } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { List } from "../parts/List.tsx"
+import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { ResendFailed } from "../parts/ResendFailed.tsx"
 import { State } from "../parts/State.tsx"
 import { Moment } from "../parts/Time.tsx"
@@ -47,14 +48,21 @@ export const Deliveries = () => {
       columns={[
         {
           name: fields.event,
-          cell: ({ event, url }) => (
+          cell: ({ event, resource_id: id, url }) => (
             <>
               {event}
-              <div class="narrow quiet under">{url}</div>
+              <div class="narrow quiet under">
+                <span class="id">{shortIdOf(id)}</span> · {url}
+              </div>
             </>
           )
         },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
+        {
+          name: fields.resource,
+          cell: ({ event, resource_id: id }) => <ResourceLink name={event} id={id} />,
+          wide: true
+        },
         { name: fields.url, cell: ({ url }) => url, wide: true },
         { name: fields.attempts, cell: (delivery) => delivery.attempts_made, wide: true, right: true },
         { name: fields.created, cell: (delivery) => <Moment of={delivery.created_at} />, right: true }

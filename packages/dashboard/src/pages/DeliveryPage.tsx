@@ -4,6 +4,7 @@ import { call } from "../app/Client.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { Time } from "../parts/Time.tsx"
 import { Timeline } from "../parts/Timeline.tsx"
 import { words } from "../words/Words.ts"
@@ -69,7 +70,7 @@ export const DeliveryPage = ({ id }: { readonly id: string }) => {
                     [fields.url, delivery.url],
                     [fields.attempts, delivery.attempts_made],
                     [fields.next_attempt, delivery.next_attempt_at && <Time of={delivery.next_attempt_at} />],
-                    [fields.reason, delivery.reason],
+                    [fields.reason, inWords(delivery.reason)],
                     [fields.created, <Time of={delivery.created_at} key="created" />],
                     [fields.endpoint, <IdLink id={delivery.endpoint_id} to="endpoints" key="endpoint" />],
                     [
@@ -77,9 +78,7 @@ export const DeliveryPage = ({ id }: { readonly id: string }) => {
                       page === undefined ? (
                         <span class="id">{delivery.resource_id}</span>
                       ) : (
-                        <a class="id" href={`/${page}/${delivery.resource_id}`}>
-                          {delivery.resource_id}
-                        </a>
+                        <IdLink id={delivery.resource_id} to={page} />
                       )
                     ]
                   ]}

@@ -3,6 +3,7 @@
  */
 import type { Delivery } from "@pix-payments/api/operator/Deliveries"
 import type { OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { go } from "../app/Router.ts"
@@ -104,7 +105,14 @@ const Newest = ({ id, rows }: { readonly id: string; readonly rows: ReadonlyArra
               name: fields.event,
               cell: ({ event, resource_id }) => (
                 <>
-                  {event} {resource_id === id && <span class="badge">{text.isTest}</span>}
+                  {event}{" "}
+                  {resource_id === id ? (
+                    <span class="badge">{text.isTest}</span>
+                  ) : (
+                    <div class="quiet under">
+                      <span class="id">{shortIdOf(resource_id)}</span>
+                    </div>
+                  )}
                 </>
               )
             },

@@ -7,6 +7,7 @@ import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { type Field, type Files, textIn, type Values } from "../parts/Form.tsx"
+import { documentOf, pixKeyOf } from "../parts/reasons.ts"
 import { ReturnMoney, returnWords } from "../parts/ReturnMoney.tsx"
 import { outcomeName, Settle } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -56,8 +57,8 @@ export const ExceptionPage = ({ id }: { readonly id: string }) => {
                   [text.unallocated, money(exception.unallocated)],
                   [text.occurred, <Time of={exception.occurred_at} key="occurred" />],
                   [fields.payer, exception.payer?.name],
-                  [fields.document, exception.payer?.document],
-                  [fields.pixKey, exception.pix_key],
+                  [fields.document, documentOf(exception.payer?.document)],
+                  [fields.pixKey, pixKeyOf(exception.pix_key)],
                   [fields.endToEndId, exception.end_to_end_id && <code>{exception.end_to_end_id}</code>],
                   [text.txid, exception.txid && <code>{exception.txid}</code>],
                   [text.received, exception.received && <code>{exception.received}</code>],

@@ -27,7 +27,6 @@ const text = inBoth({
     title: "Live tail",
     pause: "Pause",
     resume: "Resume",
-    status: "Status",
     waiting: "Requests to /v1 appear here as they are answered.",
     skipped: "More requests came than are shown here.",
     log: "All requests"
@@ -36,7 +35,6 @@ const text = inBoth({
     title: "Ao vivo",
     pause: "Pausar",
     resume: "Continuar",
-    status: "Status",
     waiting: "As requisições a /v1 aparecem aqui assim que são respondidas.",
     skipped: "Chegaram mais requisições do que aparecem aqui.",
     log: "Todas as requisições"
@@ -85,9 +83,9 @@ export const LiveTail = () => {
           {isPaused ? own.resume : own.pause}
         </button>
         <label class="inline">
-          {own.status}
+          {fields.status}
           <select onChange={(event) => go(withQuery({ status: event.currentTarget.value }))}>
-            <option value="">{words().list.all}</option>
+            <option value="">{words().list.masculineAll}</option>
             {STATUSES.map((each) => (
               <option value={each} selected={each === status} key={each}>
                 {each}

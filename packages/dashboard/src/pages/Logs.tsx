@@ -2,14 +2,25 @@
 import type { RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { withQuery } from "../app/Router.ts"
-import { operationName, viaName } from "../parts/auditWords.ts"
+import { auditFieldName, operationName, viaName } from "../parts/auditWords.ts"
 import { Changes } from "../parts/Changes.tsx"
 import { List } from "../parts/List.tsx"
 import { Named } from "../parts/Named.tsx"
 import { RequestLink } from "../parts/RequestLink.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Time } from "../parts/Time.tsx"
-import { words } from "../words/Words.ts"
+import { inBoth, words } from "../words/Words.ts"
+import { approvalWords } from "./approvalWords.ts"
+
+/** Of HTTP statuses. */
+const CLASSES = ["2xx", "4xx", "5xx"]
+
+const className = (status: string): string => requestWords().classes[status] ?? status
+
+const requestWords = inBoth({
+  en: { classes: { "2xx": "done", "4xx": "refused", "5xx": "failed" } as Readonly<Record<string, string>> },
+  pt: { classes: { "2xx": "atendidas", "4xx": "recusadas", "5xx": "com falha" } }
+})
 
 export const Requests = () => {
   const { empty, fields, nav } = words()
@@ -18,9 +29,10 @@ export const Requests = () => {
       title={nav.requests}
       empty={empty.requests}
       filters={[
+        { name: "status", label: fields.status, kind: "tabs", options: CLASSES, nameOf: className },
         { name: "created", label: fields.created, kind: "period" },
         { name: "account_id", label: fields.account, kind: "account" },
-        { name: "status", label: fields.status },
+        { name: "status", label: fields.status, nameOf: className },
         { name: "route", label: fields.route, isMore: true },
         { name: "resource_id", label: fields.resource, isMore: true },
         { name: "request_id", label: fields.request, isMore: true },
@@ -69,6 +81,9 @@ const ResourceOf = ({ of: { resource_id: id, route } }: { readonly of: RequestLo
   <ResourceLink name={route.split("/v1/")[1] ?? ""} id={id} />
 )
 
+const fieldName = (field: string): string =>
+  (approvalWords().fieldNames as Readonly<Record<string, string>>)[field] ?? auditFieldName(field) ?? field
+
 export const Audit = () => {
   const { empty, fields, nav } = words()
   return (
@@ -80,11 +95,11 @@ export const Audit = () => {
       columns={[
         {
           name: fields.action,
-          cell: ({ action, operator, resource_id: id }) => (
+          cell: ({ action, operator, operator_id: operatorId, resource_id: id }) => (
             <>
               <b title={action}>{operationName(action)}</b>
               <div class="narrow quiet under">
-                {operator} <ResourceLink name={action} id={id} />
+                {operatorId === null ? viaName("installation") : operator} <ResourceLink name={action} id={id} />
               </div>
             </>
           )
@@ -92,7 +107,7 @@ export const Audit = () => {
         {
           name: fields.operator,
           cell: ({ operator, operator_id: id }) =>
-            id === null ? operator : <a href={`/operators/${id}`}>{operator}</a>,
+            id === null ? viaName("installation") : <a href={`/operators/${id}`}>{operator}</a>,
           wide: true
         },
         { name: fields.via, cell: ({ via }) => viaName(via), wide: true },
@@ -102,7 +117,10 @@ export const Audit = () => {
           cell: ({ action, resource_id: id }) => <ResourceLink name={action} id={id} />,
           wide: true
         },
-        { name: fields.changes, cell: ({ after, before }) => <Changes before={before} after={after} /> },
+        {
+          name: fields.changes,
+          cell: ({ after, before }) => <Changes before={before} after={after} nameOf={fieldName} />
+        },
         { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
       ]}
     />

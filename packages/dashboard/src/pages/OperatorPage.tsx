@@ -7,6 +7,7 @@ import { Action } from "../parts/Action.tsx"
 import { ApprovedSecrets } from "../parts/ApprovedSecret.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { Secret } from "../parts/Secret.tsx"
 import { masculineStateName, State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
@@ -43,7 +44,7 @@ export const OperatorPage = ({ id }: { readonly id: string }) => {
               <Facts
                 of={[
                   [fields.email, operator.email],
-                  [fields.role, operator.role],
+                  [fields.role, inWords(operator.role)],
                   [fields.account, operator.account_ids?.join(", ")],
                   [fields.created, <Time of={operator.created_at} key="created" />]
                 ]}

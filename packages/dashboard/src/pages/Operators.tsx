@@ -5,6 +5,7 @@ import { go } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
 import { List } from "../parts/List.tsx"
+import { inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -24,7 +25,14 @@ export const Operators = () => {
             fields={[
               { name: "name", label: fields.name, hint: form.name },
               { name: "email", label: fields.email, hint: form.email },
-              { name: "role", label: fields.role, hint: form.role, kind: "choice", options: OperatorRole.literals }
+              {
+                name: "role",
+                label: fields.role,
+                hint: form.role,
+                kind: "choice",
+                options: OperatorRole.literals,
+                nameOf: inWords
+              }
             ]}
             run={({ email, name, role }) =>
               call((api) =>
@@ -46,7 +54,7 @@ export const Operators = () => {
       columns={[
         { name: fields.name, cell: ({ name }) => name },
         { name: fields.email, cell: ({ email }) => email, wide: true },
-        { name: fields.role, cell: ({ role }) => role },
+        { name: fields.role, cell: ({ role }) => inWords(role) },
         { name: fields.status, cell: ({ active }) => <State of={active ? "active" : "inactive"} /> },
         { name: fields.created, cell: (operator) => <Time of={operator.created_at} />, right: true, wide: true }
       ]}

@@ -12,7 +12,7 @@ import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
-import { documentOf, inWords } from "../parts/reasons.ts"
+import { documentOf, inWords, pixKeyOf } from "../parts/reasons.ts"
 import { words } from "../words/Words.ts"
 
 export const PayoutPage = ({ id }: { readonly id: string }) => {
@@ -91,11 +91,11 @@ const Terms = ({ payout }: { readonly payout: OperatorPayout }) => {
             of={[
               [fields.recipient, recipient.name],
               [fields.document, documentOf(recipient.document)],
-              [fields.pixKey, recipient.pix_key],
+              [fields.pixKey, pixKeyOf(recipient.pix_key)],
               [fields.bankAccount, bankAccountOf(recipient)],
               [fields.fee, money(payout.fee)],
-              [fields.method, payout.method],
-              [fields.origin, payout.origin],
+              [fields.method, inWords(payout.method)],
+              [fields.origin, inWords(payout.origin)],
               [fields.reference, payout.reference],
               [fields.description, payout.description],
               [fields.failureReason, inWords(payout.failure_reason)],

@@ -13,7 +13,7 @@ import { words } from "../words/Words.ts"
 
 export const Payouts = () => {
   const version = useSignal(0)
-  const { empty, fields, nav } = words()
+  const { empty, fields, list, nav } = words()
   const reload = () => {
     version.value += 1
   }
@@ -29,7 +29,8 @@ export const Payouts = () => {
           label: fields.status,
           kind: "tabs",
           options: PayoutStatus.literals,
-          nameOf: masculineStateName
+          nameOf: masculineStateName,
+          noneName: list.masculineAll
         },
         { name: "created", label: fields.created, kind: "period" },
         { name: "account_id", label: fields.account, kind: "account" },
@@ -40,7 +41,14 @@ export const Payouts = () => {
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },
         { name: "failure_reason", label: fields.failureReason, nameOf: inWords, isMore: true },
         { name: "method", label: fields.method, options: PayoutMethod.literals, nameOf: inWords, isMore: true },
-        { name: "origin", label: fields.origin, options: ["api", "dashboard"], nameOf: inWords, isMore: true },
+        {
+          name: "origin",
+          label: fields.origin,
+          options: ["api", "dashboard"],
+          nameOf: inWords,
+          noneName: list.all,
+          isMore: true
+        },
         { name: "application_id", label: fields.application, kind: "quiet", nameOf: shortIdOf },
         { name: "connection_id", label: nav.connections, kind: "quiet", nameOf: shortIdOf }
       ]}
@@ -70,8 +78,8 @@ export const Payouts = () => {
           name: fields.created,
           cell: (payout) => (
             <span class="actions">
-              <Moment of={payout.created_at} />
               <ApprovePayout payout={payout} isSmall onDone={reload} />
+              <Moment of={payout.created_at} />
             </span>
           ),
           right: true

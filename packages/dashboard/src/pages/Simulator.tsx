@@ -2,6 +2,7 @@
 import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import type { ComponentChildren } from "preact"
 import type * as Effect from "effect/Effect"
 import { call, type OperatorClient } from "../app/Client.ts"
@@ -76,6 +77,7 @@ interface Resource {
   readonly id: string
   readonly amount: number
   readonly status: string
+  readonly reference: string | null
 }
 
 /** The newest resources that wait for a report, each with what may be reported. */
@@ -96,7 +98,17 @@ const Waiting = <A extends Resource>({ actions, event, load, page, title, waits 
           rows={rows}
           linkOf={({ id }) => `/${page}/${id}`}
           columns={[
-            { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
+            {
+              name: fields.amount,
+              cell: (row) => (
+                <>
+                  <span class="nowrap">{money(row.amount)}</span>
+                  <div class="quiet under">
+                    <bdi>{row.reference}</bdi> <span class="id">{shortIdOf(row.id)}</span>
+                  </div>
+                </>
+              )
+            },
             { name: fields.status, cell: ({ status }) => <State of={status} /> },
             { name: fields.created, cell: (row) => <Time of={createdAt(row)} />, wide: true },
             { name: fields.action, cell: (row) => <span class="actions">{actions(row, reload)}</span>, right: true }

@@ -1,5 +1,6 @@
 /** The fields of a connection in forms, and the bodies that they make. */
 import { ConnectionProfile, exceptionRules } from "@pix-payments/domain/AcquirerConnection"
+import { inWords } from "../parts/reasons.ts"
 import { type Field, textIn, type Values } from "../parts/Form.tsx"
 import { words } from "../words/Words.ts"
 import { connectionWords } from "./connectionWords.ts"
@@ -47,7 +48,13 @@ export const credentialFields = (isOptional: boolean): ReadonlyArray<Field> => {
 
 export const creationFields = (): ReadonlyArray<Field> => [
   ...generalFields(false).slice(0, 1),
-  { name: "profile", label: connectionWords().profile, kind: "choice", options: ConnectionProfile.literals },
+  {
+    name: "profile",
+    label: connectionWords().profile,
+    kind: "choice",
+    options: ConnectionProfile.literals,
+    nameOf: inWords
+  },
   ...generalFields(false).slice(1),
   ...credentialFields(false),
   ruleField(),

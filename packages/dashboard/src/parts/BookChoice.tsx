@@ -3,6 +3,7 @@ import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { go, query, withQuery } from "../app/Router.ts"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
+import { connectionName } from "./Named.tsx"
 import { inBoth } from "../words/Words.ts"
 
 export interface Books {
@@ -24,7 +25,7 @@ export const useBooks = (): { readonly chosen: Books | undefined; readonly all: 
     call((api) => api.connections.list({ query: { limit: MOST } }), signal)
   )
   const of = (kind: Books["kind"], rows: ReadonlyArray<{ readonly id: string; readonly name: string }> = []) =>
-    rows.map(({ id, name }): Books => ({ kind, id, name }))
+    rows.map((row): Books => ({ kind, id: row.id, name: connectionName(row) }))
   const all = [...of("account", accounts.value?.data), ...of("connection", connections.value?.data)]
   for (const kind of ["account", "connection"] as const) {
     const id = query.value.get(`${kind}_id`)

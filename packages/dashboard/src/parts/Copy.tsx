@@ -6,9 +6,11 @@ interface Props {
   /** A function is called when the button is pressed; without a text it copies nothing. */
   readonly text: string | (() => string | undefined)
   readonly label?: string
+  /** Not on a phone. */
+  readonly isWide?: boolean
 }
 
-export const Copy = ({ label, text }: Props) => {
+export const Copy = ({ isWide = false, label, text }: Props) => {
   const outcome = useSignal<"copied" | "failed" | undefined>(undefined)
   const copy = () => {
     const copied = typeof text === "string" ? text : text()
@@ -29,7 +31,7 @@ export const Copy = ({ label, text }: Props) => {
       )
   }
   return (
-    <button type="button" class="small" onClick={copy} aria-live="polite">
+    <button type="button" class={isWide ? "small wide-only" : "small"} onClick={copy} aria-live="polite">
       {outcome.value === undefined
         ? (label ?? words().actions.copy)
         : outcome.value === "copied"

@@ -9,6 +9,7 @@ import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import { legible } from "@pix-payments/domain/Text"
 import { money } from "../format/Money.ts"
 import { inBoth } from "../words/Words.ts"
+import { documentOf, pixKeyOf } from "./reasons.ts"
 
 /** The recipient of a payout, with or without its name. */
 interface Props {
@@ -22,11 +23,11 @@ export const Destination = ({ name, of: recipient }: Props) => {
   const { document, pix_key: key } = recipient
   return (
     <span class="destination">
-      <bdi>{legible(key ?? bankAccountOf(recipient, text))}</bdi>
+      <bdi>{legible(key === null ? bankAccountOf(recipient, text) : pixKeyOf(key))}</bdi>
       {document !== null && (
         <span class="quiet">
           {" "}
-          <bdi>{document}</bdi>
+          <bdi>{documentOf(document)}</bdi>
         </span>
       )}
       {name !== null && (

@@ -8,7 +8,7 @@ import { type Loaded, useLoaded } from "../app/Loaded.ts"
 import { words } from "../words/Words.ts"
 import { AccountName } from "./AccountName.tsx"
 import { Copy } from "./Copy.tsx"
-import { isNamed, Named } from "./Named.tsx"
+import { isNamed, isPayment, Named } from "./Named.tsx"
 import { Problem } from "./Problem.tsx"
 import { Skeleton } from "./Skeleton.tsx"
 import { State } from "./State.tsx"
@@ -52,7 +52,7 @@ export const Head = ({ beside, children, id, operation, state, stateName, title 
     {beside}
     <span class="id quiet">{id}</span>
     <Copy text={id} />
-    {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} />}
+    {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} isWide />}
     <span class="grow" />
     <div class="head">{children}</div>
   </div>
@@ -97,7 +97,7 @@ const Fact = ({ children, name }: { readonly name: string; readonly children: Co
   </>
 )
 
-/** A link to a resource: by its name where it has one, else by its id. */
+/** A link to a resource, on a page of details: by its name where it has one, else by its id. */
 export const IdLink = ({
   id,
   query = "",
@@ -109,9 +109,10 @@ export const IdLink = ({
 }) => {
   if (id === null || id === undefined) return null
   const isAccount = to === "accounts"
+  const hasName = isNamed(to) || isPayment(to)
   return (
-    <a class={isAccount || isNamed(to) ? undefined : "id"} href={`/${to}/${id}${query}`}>
-      {isAccount ? <AccountName id={id} /> : isNamed(to) ? <Named kind={to} id={id} /> : id}
+    <a class={isAccount || hasName ? undefined : "id"} href={`/${to}/${id}${query}`}>
+      {isAccount ? <AccountName id={id} /> : hasName ? <Named kind={to} id={id} /> : id}
     </a>
   )
 }

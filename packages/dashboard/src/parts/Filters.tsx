@@ -4,6 +4,7 @@
  *
  * Guarantee: each filter that is on is a chip with its meaning in words, which removes it.
  */
+import type { CountSummary } from "@pix-payments/api/operator/Fields"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { useSignal } from "@preact/signals"
 import { centsOf, money } from "../format/Money.ts"
@@ -26,7 +27,7 @@ export interface Filter {
   readonly options?: ReadonlyArray<string>
   /** The word of an option or a value; by default that of a state. */
   readonly nameOf?: (option: string) => string
-  /** The word of no option; by default "all". */
+  /** The word of no option; by default "all", of tabs and accounts in their gender. */
   readonly noneName?: string
   /** Beneath "More filters". */
   readonly isMore?: boolean
@@ -112,9 +113,16 @@ export const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }
   )
 }
 
-/** The states of a list, as links above it. */
-export const StateTabs = ({ of: { name, nameOf = stateName, options = [] } }: { readonly of: Filter }) => {
+/** The states of a list, as links above it, each with the number of its rows as far as the server has counted. */
+export const StateTabs = ({
+  of: { name, nameOf = stateName, noneName = words().list.all, options = [] },
+  sum
+}: {
+  readonly of: Filter
+  readonly sum: CountSummary | undefined
+}) => {
   const present = query.value.get(name) ?? ""
+  const counts = new Map(sum?.states.map(({ count, status }) => [status, count]))
   return (
     <nav class="tabs" aria-label={words().fields.status}>
       {["", ...options].map((option) => (
@@ -123,12 +131,17 @@ export const StateTabs = ({ of: { name, nameOf = stateName, options = [] } }: { 
           aria-current={present === option ? "page" : undefined}
           key={option}
         >
-          {option === "" ? words().list.all : nameOf(option)}
+          {option === "" ? noneName : nameOf(option)}
+          <TabCount of={option === "" ? sum?.count : counts.get(option)} isAtLeast={sum?.at_least === true} />
         </a>
       ))}
     </nav>
   )
 }
+
+/** None where there is no row, or none among those that were counted. */
+const TabCount = ({ isAtLeast, of = 0 }: { readonly of: number | undefined; readonly isAtLeast: boolean }) =>
+  of === 0 ? null : <span class="count"> {words().list.count(of, isAtLeast)}</span>
 
 /** The filters that are on, each a link that removes it. */
 export const Chips = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
@@ -169,7 +182,7 @@ const valueOf = ({ kind }: Filter, written: string): string | number | undefined
   kind === "period" ? instantOf(written) : kind === "amount" ? centsOf(written) : written
 
 const FilterField = ({ of: filter }: { readonly of: Filter }) => {
-  const { kind, label, name, nameOf = stateName, noneName = words().list.all, options } = filter
+  const { kind, label, name, nameOf = stateName, noneName = words().list.masculineAll, options } = filter
   switch (kind) {
     case "period":
       return <PeriodField of={filter} />

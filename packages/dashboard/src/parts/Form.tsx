@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef } from "preact/hooks"
 import type { Problem } from "../app/Client.ts"
-import { words } from "../words/Words.ts"
+import { language, words } from "../words/Words.ts"
 import { textOf } from "./Problem.tsx"
 
 export interface Field {
@@ -91,9 +91,11 @@ export const Fields = ({
 const isAbout = (details: ReadonlyArray<string>, name: string): boolean =>
   details.some((each) => each === name || each.startsWith(`${name}.`))
 
-/** The server's reason where it names the field, else what the field accepts. */
+/** The server's reason, which is in English, where it names the field, else what the field accepts. */
 const messageOf = ({ details, message }: Problem, { hint = "" }: Field): string =>
-  details.some((each) => message.startsWith(each)) ? message : `${words().form.refused} ${hint}`
+  language.value === "en" && details.some((each) => message.startsWith(each))
+    ? message
+    : `${words().form.refused} ${hint}`
 
 const OneField = ({
   field,

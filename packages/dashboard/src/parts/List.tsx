@@ -67,6 +67,9 @@ interface Props<A> {
   readonly children?: ComponentChildren
 }
 
+/** Parameters that are set, in the order of the filters. */
+type Asked = ReadonlyArray<readonly [string, string]>
+
 export const List = <A extends { readonly id: string }>(props: Props<A>) => {
   const { actions, children, columns, empty, events, file, filters = [], fixed = {}, linkOf, load, sum, title } = props
   const { note, version = 0 } = props
@@ -77,7 +80,10 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
     const value = query.value.get(name)
     return value === null || value === "" ? [] : [[name, value] as const]
   })
-  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...fixed, ...Object.fromEntries(asked) } as never)
+  const amounts = new Set(filters.filter(({ kind }) => kind === "amount").flatMap(parametersOf))
+  const queryOf = (values: Asked) =>
+    Object.fromEntries(values.map(([name, value]) => [name, amounts.has(name) ? Number(value) : value]))
+  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...fixed, ...queryOf(asked) } as never)
   const { isLoading, problem, reload, value } = useLoaded(
     `${path.value}?${key}#${version}${JSON.stringify(fixed)}`,
     (signal) => call(read, signal),
@@ -87,6 +93,9 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
   const chosen = asked.filter(([name]) => name !== "starting_after")
   const isFiltered = chosen.length > 0
   const tabs = filters.find(({ kind }) => kind === "tabs")
+  const anyState = chosen.filter(([name]) => name !== tabs?.name)
+  const states = useSum(sum, queryOf(anyState))
+  const chosenState = useSum(anyState.length === chosen.length ? undefined : sum, queryOf(chosen))
   const next = value?.next ?? value?.data.at(-1)?.id
 
   return (
@@ -105,13 +114,13 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
             CSV
           </a>
         )}
-        <Copy text={() => curlOf(read)} label={words().actions.curl} />
+        <Copy text={() => curlOf(read)} label={words().actions.curl} isWide />
       </div>
-      {tabs !== undefined && <StateTabs of={tabs} />}
+      {tabs !== undefined && <StateTabs of={tabs} sum={states} />}
       {children}
       <Filters filters={filters} />
       <Chips filters={filters} />
-      {sum !== undefined && <Total asked={chosen} read={sum} note={note} />}
+      {sum !== undefined && <Total of={anyState.length === chosen.length ? states : chosenState} note={note} />}
       {problem !== undefined && <Problem problem={problem} retry={reload} />}
       {value === undefined && problem === undefined && <Skeleton />}
       {value !== undefined && value.data.length === 0 && (
@@ -143,30 +152,25 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
   )
 }
 
-/** How many rows there are, and their sum, as far as the server looks. */
-const Total = ({
-  asked,
-  note,
-  read
-}: {
-  readonly note: ComponentChildren
-  readonly asked: ReadonlyArray<readonly [string, string]>
-  readonly read: NonNullable<Props<never>["sum"]>
-}) => {
-  const text = words().list
-  const { value } = useLoaded(
-    `sum ${path.value} ${String(new URLSearchParams(Object.fromEntries(asked)))}`,
-    (signal) => call((api) => read(api, Object.fromEntries(asked) as never), signal),
+/** Count and sum of what filters leave, and of each of its states, as far as the server looks. */
+const useSum = (
+  read: Props<never>["sum"],
+  asked: Readonly<Record<string, string | number>>
+): Summary | CountSummary | undefined =>
+  useLoaded<Summary | CountSummary | undefined>(
+    `sum ${path.value} ${read !== undefined} ${JSON.stringify(asked)}`,
+    async (signal) =>
+      read === undefined ? { _tag: "Done", value: undefined } : call((api) => read(api, asked as never), signal),
     { every: 60 }
-  )
-  return (
-    <p class="quiet total" role="status">
-      {value !== undefined &&
-        text.total(value.count, "amount" in value ? money(value.amount) : undefined, value.at_least)}
-      {value !== undefined && note && <> · {note}</>}
-    </p>
-  )
-}
+  ).value
+
+/** How many rows there are, and their sum. */
+const Total = ({ note, of }: { readonly note: ComponentChildren; readonly of: Summary | CountSummary | undefined }) => (
+  <p class="quiet total" role="status">
+    {of !== undefined && words().list.total(of.count, "amount" in of ? money(of.amount) : undefined, of.at_least)}
+    {of !== undefined && note && <> · {note}</>}
+  </p>
+)
 
 const arrows = { ascending: "↑", descending: "↓", none: "↕" }
 
@@ -182,7 +186,7 @@ export const Table = <A extends { readonly id: string }>({
 }) => {
   const arrived = useArrived(rows)
   return (
-    <table>
+    <table class={isStacked(columns) ? "stacked" : undefined}>
       <thead>
         <tr>
           {columns.map((column) => (
@@ -220,6 +224,12 @@ export const Table = <A extends { readonly id: string }>({
       </tbody>
     </table>
   )
+}
+
+/** A phone has two lines for a row: what it is, and beside it the state above the time. A number in between needs its head. */
+const isStacked = (columns: ReadonlyArray<Pick<Column<never>, "right" | "wide">>): boolean => {
+  const shown = columns.filter(({ wide }) => wide !== true)
+  return shown.length <= 3 && shown.at(-1)?.right === true && shown.slice(1, -1).every(({ right }) => right !== true)
 }
 
 /** The rows that came while the others were shown. */

@@ -7,10 +7,12 @@ export const textOf = (problem: Failed): string => {
   const { problem: texts } = words()
   if (problem.code === "NETWORK") return texts.network
   if (problem.code === "PAGE") return texts.page
-  if (problem.message === "" && problem.code === "VALIDATION_ERROR") {
+  if (problem.code === "NOT_FOUND") return texts.notFound
+  const isOwn = problem.code === "INCOMPLETE" || texts.codes === undefined
+  if (problem.code === "VALIDATION_ERROR" && (problem.message === "" || !isOwn)) {
     return `${texts.refused} ${problem.details.join(", ")}`
   }
-  return problem.code === "NOT_FOUND" ? texts.notFound : problem.message
+  return isOwn ? problem.message : (texts.codes?.[problem.code] ?? texts.otherCode(problem.code))
 }
 
 export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly retry?: () => void }) => (

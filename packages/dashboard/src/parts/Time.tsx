@@ -2,9 +2,25 @@
 import { signal } from "@preact/signals"
 import { absolute, moment, relative } from "../format/Time.ts"
 
-/** Moves on each half minute. */
-const wallClock = (): number => globalThis.performance.timeOrigin + globalThis.performance.now()
-/** The present instant, for what is counted down. */
+/** How far the clock of this machine is behind the server's. */
+let behindMs = 0
+
+/**
+ * The present instant, as the server has it. An answer says it in whole seconds: the end of its second is taken, so that nothing
+ * that has happened is in the future.
+ */
+const wallClock = (): number => globalThis.performance.timeOrigin + globalThis.performance.now() + behindMs
+const MOST_AHEAD_MS = 3000
+
+/** Follows the clock of the server, which is the `Date` of an answer. */
+export const followClock = (date: string | null): void => {
+  const lag = Date.parse(date ?? "") + 1000 - (wallClock() - behindMs)
+  if (Number.isNaN(lag)) return
+  behindMs = lag > 0 || lag < -MOST_AHEAD_MS ? lag : 0
+  now.value = wallClock()
+}
+
+/** For what is counted down: moves on each half minute. */
 export const now = signal(wallClock())
 setInterval(() => {
   now.value = wallClock()

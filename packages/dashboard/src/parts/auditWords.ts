@@ -11,6 +11,9 @@ export const operationName = (operation: string): string => {
   return noun === undefined || verbs[verb] === undefined ? operation : `${noun}: ${verbs[verb]}`
 }
 
+/** The word of a field that was changed, of those that only the audit log has. */
+export const auditFieldName = (field: string): string | undefined => auditWords().fields[field]
+
 /** How an operator signed in. */
 export const viaName = (via: string | null): string => (via === null ? "" : (auditWords().via[via] ?? via))
 
@@ -86,6 +89,23 @@ const auditWords = inBoth({
       update: "change",
       use: "use of the token",
       win: "win"
+    } as Names,
+    fields: {
+      account_connection: "connection of the account",
+      account_name: "account",
+      account_status: "state of the account",
+      action: "action",
+      count: "uses",
+      events: "events",
+      files: "files",
+      legal_name: "legal name",
+      limits: "limits",
+      operator_id: "operator",
+      resource_id: "resource",
+      route: "route",
+      text: "text",
+      timezone: "time zone",
+      url: "URL"
     } as Names,
     via: {
       installation: "installation's token",
@@ -167,6 +187,23 @@ const auditWords = inBoth({
       update: "alterar",
       use: "uso do token",
       win: "ganhar"
+    },
+    fields: {
+      account_connection: "conexão da conta",
+      account_name: "conta",
+      account_status: "estado da conta",
+      action: "ação",
+      count: "usos",
+      events: "eventos",
+      files: "arquivos",
+      legal_name: "razão social",
+      limits: "limites",
+      operator_id: "operador",
+      resource_id: "recurso",
+      route: "rota",
+      text: "texto",
+      timezone: "fuso horário",
+      url: "URL"
     },
     via: {
       installation: "token da instalação",

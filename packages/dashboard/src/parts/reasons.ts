@@ -1,4 +1,4 @@
-/** Reasons and origins in a person's words. A provider's own text, and what is new, is shown as it came. */
+/** Reasons, origins, roles and banks in a person's words. A provider's own text, and what is new, is shown as it came. */
 import { inBoth } from "../words/Words.ts"
 
 const reasonWords = inBoth({
@@ -25,7 +25,17 @@ const reasonWords = inBoth({
     ted: "TED",
     fraude: "fraud",
     fraud: "fraud",
-    operational_failure: "operational failure of the bank"
+    operational_failure: "operational failure of the bank",
+    bacen: "Pix API of the Banco Central",
+    efi: "Efí",
+    "banco-do-brasil": "Banco do Brasil",
+    sicoob: "Sicoob",
+    sicredi: "Sicredi",
+    inter: "Inter",
+    itau: "Itaú",
+    santander: "Santander",
+    bradesco: "Bradesco",
+    simulator: "simulator"
   } as Readonly<Record<string, string>>,
   pt: {
     "simulated refusal": "recusada pelo simulador",
@@ -50,7 +60,20 @@ const reasonWords = inBoth({
     ted: "TED",
     fraude: "fraude",
     fraud: "fraude",
-    operational_failure: "falha operacional do banco"
+    operational_failure: "falha operacional do banco",
+    bacen: "API Pix do Banco Central",
+    efi: "Efí",
+    "banco-do-brasil": "Banco do Brasil",
+    sicoob: "Sicoob",
+    sicredi: "Sicredi",
+    inter: "Inter",
+    itau: "Itaú",
+    santander: "Santander",
+    bradesco: "Bradesco",
+    simulator: "simulador",
+    admin: "administrador",
+    developer: "desenvolvedor",
+    viewer: "leitor"
   }
 })
 
@@ -71,3 +94,6 @@ export const phoneOf = (text: string | null | undefined): string => {
   const phone = /^\+55(\d{2})(\d{4,5})(\d{4})$/.exec(text)
   return phone === null ? text : `(${phone[1]}) ${phone[2]}-${phone[3]}`
 }
+
+/** A Pix key as a person writes it: documents and phones in their form, others as they are. */
+export const pixKeyOf = (key: string | null | undefined): string => documentOf(phoneOf(key))

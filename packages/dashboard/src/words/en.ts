@@ -95,6 +95,7 @@ export const en = {
   list: {
     filter: "Filter",
     all: "all",
+    masculineAll: "all",
     next: "Next page",
     first: "First page",
     none: "Nothing here with these filters.",
@@ -104,6 +105,7 @@ export const en = {
       `Only ${rows} rows are on this paper. There are more: the page and its files have all of them.`,
     lookedAt: (rows: number) =>
       `None among the ${rows.toLocaleString("en-GB")} rows that were looked at. There may be some further back.`,
+    count: (count: number, isAtLeast: boolean) => `${count.toLocaleString("en-GB")}${isAtLeast ? "+" : ""}`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
       `${isAtLeast ? "more than " : ""}${count.toLocaleString("en-GB")} ${count === 1 ? "row" : "rows"}${amount === undefined ? "" : ` · ${isAtLeast ? "at least " : ""}${amount}`}`
   },
@@ -336,7 +338,10 @@ export const en = {
     noPage: "No such page",
     noPageHint: "There is no page at this address.",
     toToday: "Go to Today",
-    notFound: "Nothing here. It may have another id, or belong to an account that you cannot see."
+    notFound: "Nothing here. It may have another id, or belong to an account that you cannot see.",
+    /** The server's own messages are English. */
+    codes: undefined as Readonly<Record<string, string>> | undefined,
+    otherCode: (code: string) => code
   }
 }
 

@@ -94,7 +94,8 @@ export const pt: Words = {
   },
   list: {
     filter: "Filtrar",
-    all: "todos",
+    all: "todas",
+    masculineAll: "todos",
     next: "Próxima página",
     first: "Primeira página",
     none: "Nada com estes filtros.",
@@ -103,6 +104,7 @@ export const pt: Words = {
     onPaper: (rows: number) => `Este papel tem só ${rows} linhas. Há mais: a página e os arquivos dela têm todas.`,
     lookedAt: (rows: number) =>
       `Nada entre as ${rows.toLocaleString("pt-BR")} linhas examinadas. Pode haver mais atrás.`,
+    count: (count: number, isAtLeast: boolean) => `${count.toLocaleString("pt-BR")}${isAtLeast ? "+" : ""}`,
     total: (count: number, amount: string | undefined, isAtLeast: boolean) =>
       `${isAtLeast ? "mais de " : ""}${count.toLocaleString("pt-BR")} ${count === 1 ? "linha" : "linhas"}${amount === undefined ? "" : ` · ${isAtLeast ? "pelo menos " : ""}${amount}`}`
   },
@@ -331,6 +333,23 @@ export const pt: Words = {
     noPage: "Página não encontrada",
     noPageHint: "Não há página neste endereço.",
     toToday: "Ir para Hoje",
-    notFound: "Nada aqui. O id pode ser outro, ou de uma conta que você não vê."
+    notFound: "Nada aqui. O id pode ser outro, ou de uma conta que você não vê.",
+    codes: {
+      FORBIDDEN: "Este operador não pode fazer isso, ou foi quem pediu.",
+      IDEMPOTENCY_KEY_REUSED: "Isto já foi pedido com outros dados. Feche e comece de novo.",
+      AMOUNT_BELOW_MINIMUM: "O valor está abaixo do mínimo desta operação.",
+      INVALID_DOCUMENT: "O CPF ou CNPJ não é válido.",
+      INVALID_WEBHOOK_EVENT: "Um dos eventos não existe.",
+      INVALID_WEBHOOK_URL: "A URL do webhook precisa ser http ou https, e pública.",
+      ACCOUNT_INACTIVE: "A conta está inativa, ou seus pagamentos ou cobranças estão parados.",
+      INSUFFICIENT_BALANCE: "O saldo disponível não cobre o valor e a tarifa.",
+      ACQUIRER_REJECTED: "A instituição recusou.",
+      INVALID_STATE: "O estado de agora não permite isso.",
+      PAYLOAD_TOO_LARGE: "O que foi enviado é grande demais.",
+      RATE_LIMITED: "Pedidos demais. Espere um pouco e tente de novo.",
+      INTERNAL_ERROR: "O servidor falhou. Veja o que aconteceu antes de tentar de novo.",
+      SERVICE_UNAVAILABLE: "O serviço está ocupado ou reiniciando. Tente de novo em instantes."
+    },
+    otherCode: (code) => `O servidor recusou: ${code}.`
   }
 }

@@ -15,14 +15,15 @@ import {
   type Walkable
 } from "../database/statements/Paging.ts"
 import { type Condition, equals, equalsUnindexed, isOneOf } from "../database/statements/Condition.ts"
-import { type Column, everyValue, inSubquery, is } from "../database/statements/Seek.ts"
+import { type Column, everyValue, type IndexPath, inSubquery, is } from "../database/statements/Seek.ts"
 
 export interface RequestFilters extends CreatedBetween {
   readonly key_id?: string | undefined
   readonly resource_id?: string | undefined
   readonly request_id?: string | undefined
   readonly route?: string | undefined
-  readonly status?: number | undefined
+  /** An HTTP status, or a class: `4xx`. */
+  readonly status?: string | undefined
 }
 
 export interface RequestRow {
@@ -40,7 +41,7 @@ export const listRequests = (filters: RequestFilters, page: Page) => readWalked<
 
 /** Their number, as far as one request looks. */
 export const countRequests = (filters: RequestFilters) =>
-  readSum(requestList(filters), undefined).pipe(Effect.catchTag("UnknownCursor", Effect.die))
+  readSum(requestList(filters)).pipe(Effect.catchTag("UnknownCursor", Effect.die))
 
 const requestList = (filters: RequestFilters): Walkable => {
   const list: List = {
@@ -50,7 +51,12 @@ const requestList = (filters: RequestFilters): Walkable => {
     ...indexPaths(filters),
     ...idsBetween(filters)
   }
-  return { ...list, isServed: true, ...counting(filters, list) }
+  return {
+    ...list,
+    isServed: true,
+    counted: { state: () => "left(status::text, 1) || 'xx'" },
+    ...counting(filters, list)
+  }
 }
 
 /** How they are counted: of a key, a resource, a request id or accounts, or what was refused, by its index, else of all. */
@@ -59,10 +65,10 @@ const counting = (
   { filters = [], paths, pathsOf }: List
 ): Pick<Walkable, "walk" | "walkOf"> => {
   const isFew = requestId !== undefined || resourceId !== undefined
-  const hasIndex = isFew || keyId !== undefined || (status !== undefined && status >= 400)
+  const hasIndex = isFew || keyId !== undefined || isRefused(status)
   const conditions = [
     ...(route === undefined ? [] : [equalsUnindexed("route", "text", route)]),
-    ...(status === undefined ? [] : [equalsUnindexed("status", "integer", status)])
+    ...(status === undefined ? [] : [hasStatus(status)])
   ]
   return { walk: { paths: hasIndex ? paths : undefined, conditions: isFew ? filters : conditions }, walkOf: pathsOf }
 }
@@ -81,7 +87,7 @@ const indexPaths = ({
   const others = [
     ...(keyId === undefined ? [] : [equalsUnindexed("key_id", "uuid", keyId)]),
     ...(route === undefined ? [] : [equalsUnindexed("route", "text", route)]),
-    ...(status === undefined ? [] : [equalsUnindexed("status", "integer", status)])
+    ...(status === undefined ? [] : [hasStatus(status)])
   ]
   if (requestId !== undefined) {
     return {
@@ -98,28 +104,50 @@ const indexPaths = ({
   const conditions = [
     ...(keyId === undefined ? [] : [equals("key_id", "uuid", keyId)]),
     ...(route === undefined ? [] : [equals("route", "text", route)]),
-    ...(status === undefined ? [] : [equals("status", "integer", status)])
+    ...(status === undefined ? [] : [hasStatus(status)])
   ]
   const routeIs = route === undefined ? everyValue("route", "text") : is("route", "text", route)
-  const statusIs = status === undefined ? everyValue("status", "integer") : is("status", "integer", status)
+  const range = rangeOf(status)
+  const statusIs = range?.isOne === true ? is("status", "integer", range.from) : everyValue("status", "integer")
+  /** Of a class, the statuses that occur are skipped through; `nth` is that of the status in the columns. */
+  const ofClass = (nth: number): Pick<IndexPath, "only"> =>
+    range === undefined || range.isOne ? {} : { only: (keys) => `${keys[nth]} BETWEEN ${range.from} AND ${range.to}` }
   const pathsOf = (ids: ReadonlyArray<string>) => [
-    { columns: [keysOf(ids), routeIs, statusIs], predicate: "key_id IS NOT NULL" }
+    { columns: [keysOf(ids), routeIs, statusIs], predicate: "key_id IS NOT NULL", ...ofClass(2) }
   ]
   if (conditions.length === 0) return { pathsOf }
   if (keyId !== undefined) {
-    return { paths: [{ columns: [is("key_id", "uuid", keyId), routeIs, statusIs], predicate: "key_id IS NOT NULL" }] }
+    const columns = [is("key_id", "uuid", keyId), routeIs, statusIs]
+    return { paths: [{ columns, predicate: "key_id IS NOT NULL", ...ofClass(2) }] }
   }
-  if (status !== undefined && status >= 400) {
-    return { pathsOf, paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
+  if (isRefused(status)) {
+    return { pathsOf, paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400", ...ofClass(0) }] }
   }
   return {
     pathsOf,
     recent: conditions,
     paths: [
-      { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL" },
-      { columns: [routeIs, statusIs], predicate: "key_id IS NULL" }
+      { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL", ...ofClass(2) },
+      { columns: [routeIs, statusIs], predicate: "key_id IS NULL", ...ofClass(1) }
     ]
   }
+}
+
+/** The statuses that a filter names. */
+const rangeOf = (status: string | undefined) => {
+  if (status === undefined) return undefined
+  const isOne = !status.endsWith("xx")
+  const from = isOne ? Number(status) : 100 * Number(status.charAt(0))
+  return { isOne, from, to: isOne ? from : from + 99 }
+}
+
+const isRefused = (status: string | undefined): boolean => (rangeOf(status)?.from ?? 0) >= 400
+
+const hasStatus = (status: string): Condition => {
+  const { from, isOne, to } = rangeOf(status)!
+  return isOne
+    ? equalsUnindexed("status", "integer", from)
+    : (bind) => `(status BETWEEN ${bind(from)}::integer AND ${bind(to)}::integer) IS TRUE`
 }
 
 /** The caller sent this request id, or sent none and the line has it. */

@@ -173,7 +173,7 @@ const look = async (visit: Visit, name: string, text: typeof english) => {
   await close()
 
   await open("00000000")
-  for (const shown of ["R$ 250,00", "00000000", "0001", text.checking, "11222333000181", "Moinho Ltda"])
+  for (const shown of ["R$ 250,00", "00000000", "0001", text.checking, "11.222.333/0001-81", "Moinho Ltda"])
     await shows(shown)
   await picture("sheet-ted")
   await close()

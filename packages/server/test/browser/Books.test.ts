@@ -253,7 +253,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           assert.strictEqual(await page.locator(".tile").count(), 0)
           await visit.inspect("books-bank-statement", both, "Statement")
           await page.getByRole("button", { name: "Português" }).click()
-          await visit.inspect("books-connection-pt", path, "Simulator")
+          await visit.inspect("books-connection-pt", path, "Simulador")
           await visit.inspect("books-bank-statement-pt", both, "Extrato")
           visit.assertNoFault()
         })

@@ -58,6 +58,55 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     })
   )
 
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-291: each tab has the number of its rows, of the other filters, and keeps it while a state is chosen",
+    () =>
+      Effect.gen(function* () {
+        const { call, operatorToken, operatorUrl } = yield* TestService
+        const { accountId, key } = yield* funded(1000, { name: "Só daqui" })
+        for (const reference of ["a", "b"]) yield* created(key, { amount: 700, reference })
+        yield* paidCharge(key, 2500)
+        assert.strictEqual((yield* call("POST", "/v1/charges", { key, body: { amount: -1 } })).status, 400)
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto(`/charges?account_id=${accountId}`)
+          await visit.signIn(operatorToken)
+          const tab = (name: string) => page.getByRole("navigation", { name: "Status" }).getByRole("link", { name })
+          const tabs = async (...shown: Array<string>) => {
+            for (const name of shown) await tab(name).waitFor()
+            const texts = await page.getByRole("navigation", { name: "Status" }).getByRole("link").allInnerTexts()
+            assert.deepStrictEqual(
+              texts.filter((text) => /\d/.test(text)),
+              shown
+            )
+          }
+          // With the one that paid in the balance.
+          await tabs("all 4", "pending 2", "paid 2")
+          await tab("pending 2").click()
+          await page.getByText("2 rows · R$ 14,00").waitFor()
+          await tabs("all 4", "pending 2", "paid 2")
+          await page.goto(`/charges?account_id=${accountId}&amount_max=700`)
+          await tabs("all 2", "pending 2")
+          await page.goto(`/requests?account_id=${accountId}`)
+          await tab("refused 1").click()
+          await page.getByText("1 row").waitFor()
+          await page.getByText("400", { exact: true }).waitFor()
+          await page.getByRole("button", { name: "Português" }).click()
+          await page.getByRole("navigation", { name: "Estado" }).getByRole("link", { name: "recusadas 1" }).waitFor()
+          // The longest tabs fit a laptop.
+          await page.goto(`/charges?account_id=${accountId}`)
+          const states = page.getByRole("navigation", { name: "Estado" })
+          await states.getByRole("link", { name: "todas 4" }).waitFor()
+          const rest = await states.evaluate((element) => {
+            const { clientWidth, scrollWidth } = element as unknown as { clientWidth: number; scrollWidth: number }
+            return scrollWidth - clientWidth
+          })
+          assert.isAtMost(rest, 0)
+          visit.assertNoFault()
+        })
+      })
+  )
+
   it.effect.skipIf(!hasBrowser)("a list is a file with the rows of its filters, and says what it has looked at", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
@@ -67,7 +116,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         await page.goto("/charges")
         await visit.signIn(operatorToken)
         await page.goto("/charges?amount_min=35221&amount_max=35221")
-        await page.getByText("R$ 352,21").first().waitFor()
+        await page.getByRole("row").filter({ hasText: "R$ 352,21" }).waitFor()
         const [download] = await Promise.all([
           page.waitForEvent("download"),
           page.getByRole("link", { name: "CSV" }).click()

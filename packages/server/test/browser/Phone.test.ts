@@ -5,7 +5,7 @@ import { created } from "../support/ChargeRequests.ts"
 import { med } from "../support/Disputes.ts"
 import { funded, operated, paidCharge, paidOut } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { cutTables, hasBrowser, visiting } from "./Visit.ts"
 
 const LONG = "Associação".repeat(12)
 const customer = { name: LONG, email: `${"a".repeat(60)}@example.com`, document: "39053344705" }
@@ -20,6 +20,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const pending = yield* created(key, { amount: 1000, reference: LONG, customer })
         const contested = yield* paidCharge(key, 2000, { reference: LONG, customer })
         const dispute = yield* med(contested.id)
+        yield* created(key, { amount: 3000, reference: "curta-1", customer: { ...customer, name: "Ana Souza" } })
+        yield* paidOut(key, { amount: 600, pix_key_type: "cpf", pix_key: customer.document })
         const payout = yield* paidOut(key, { amount: 500, reference: LONG, recipient_name: LONG })
         const { id: applicationId } = yield* operated<{ id: string }>(
           "POST",
@@ -57,9 +59,18 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
             await page.getByRole("heading", { level: 1 }).waitFor()
             await page.locator("[data-loading]").first().waitFor({ state: "detached" })
             assert.isAtMost(await width(), 390, path)
+            assert.deepStrictEqual(await cutTables(page), [], path)
             const { height = 0 } = (await page.locator("header.top").boundingBox()) ?? {}
             assert.isAtMost(height, 64, `${path}: the header has more than one row`)
           }
+          await page.goto("/charges?q=curta")
+          const short = page.getByRole("row").filter({ hasText: "curta-1" })
+          await short.waitFor()
+          await visit.look("phone-short")
+          assert.isAtMost((await short.boundingBox())!.height, 64, "a row has two lines")
+          await page.goto("/payouts")
+          const paid = page.getByRole("row").filter({ hasText: "390.533.447-05" })
+          assert.isAtMost((await paid.boundingBox())!.height, 64, "a row has two lines")
           await page.goto("/charges")
           await page.getByRole("link", { name: new RegExp(`R\\$ 10,00 ${LONG}`) }).waitFor()
           await visit.look("phone-charges")

@@ -56,9 +56,9 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
 
           // The audit log has what it was before.
           await page.goto("/audit")
-          const entry = page.getByRole("row").filter({ hasText: "approval_limit" }).first()
+          const entry = page.getByRole("row").filter({ hasText: "approval limit" }).first()
           await entry.locator("summary").click()
-          await entry.getByText("approval_limit: 100050 200000").waitFor()
+          await entry.getByText("approval limit: 100050 200000").waitFor()
           await visit.look("audit-entry")
           visit.assertNoFault()
         })

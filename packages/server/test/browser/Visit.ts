@@ -205,5 +205,19 @@ const problemsOf = (page: Page): Promise<ReadonlyArray<string>> =>
     return violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html.slice(0, 200)}`))
   })
 
+/** The tables that are wider than what is around them, which hides the rest. */
+export const cutTables = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.locator("table").evaluateAll((tables) =>
+    tables.flatMap((table) => {
+      const { innerText, parentElement, scrollWidth } = table as unknown as {
+        readonly innerText: string
+        readonly scrollWidth: number
+        readonly parentElement: { readonly clientWidth: number }
+      }
+      // A table in closed details has no text.
+      return innerText !== "" && scrollWidth > parentElement.clientWidth ? [innerText.slice(0, 80)] : []
+    })
+  )
+
 const widthOf = (page: Page): Promise<number> =>
   page.locator("html").evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth)

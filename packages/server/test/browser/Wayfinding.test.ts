@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
+import { funded, paidOut } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
 
@@ -57,6 +58,31 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     })
   )
 
+  it.effect.skipIf(!hasBrowser)(
+    "after an action the focus is on its result: the state, or the row that it was in",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const { key } = yield* funded(50_000, { auto_payout_enabled: false })
+        const { id } = yield* created(key, { amount: 4321 })
+        yield* paidOut(key, { amount: 800 })
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await visit.signIn(operatorToken)
+          await page.goto(`/charges/${id}`)
+          await visit.press("Cancel charge")
+          await visit.submit("Cancel charge")
+          await page.locator(".head .chip:focus", { hasText: "canceled" }).waitFor()
+          await page.goto("/payouts")
+          await visit.press("Approve")
+          await visit.submit("Approve")
+          await page.locator("a.row:focus", { hasText: "R$ 8,00" }).waitFor()
+          visit.assertNoFault()
+        })
+      })
+  )
+
   it.effect.skipIf(!hasBrowser)("the search leads to pages and actions, in both languages", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
@@ -92,6 +118,12 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.getByRole("link", { name: "Go to Today" }).click()
           await page.getByRole("heading", { name: "Today" }).waitFor()
           visit.assertNoFault()
+          for (const path of ["/nowhere", "/charges/one/more"]) {
+            assert.strictEqual((await page.goto(path))?.status(), 404)
+            await page.getByRole("heading", { name: "No such page" }).waitFor()
+          }
+          const answer = await page.request.get("/nowhere", { headers: { accept: "application/json" } })
+          assert.deepInclude(await answer.json(), { code: "NOT_FOUND" })
           await page.goto("/charges/00000000-0000-7000-8000-000000000000")
           await page.getByRole("main").getByRole("link", { name: "Back" }).click()
           await page.waitForURL("**/charges")

@@ -95,6 +95,44 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       })
   )
 
+  it.effect("OPR-291: what filters leave is counted and summed state by state, each as its rows show it", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* funded(90_000)
+      const expired = yield* created(key, { amount: 1000, reference: "estado", customer })
+      yield* sql`UPDATE charges SET expires_at = now() - interval '1 second' WHERE id = ${expired.id}::uuid`
+      for (const amount of [2000, 3000]) yield* created(key, { amount, reference: "estado", customer })
+      yield* paidCharge(key, 4000, { reference: "estado" })
+      const summary = (query: Fields) =>
+        Effect.map(
+          operate<Summary>(
+            "GET",
+            `/operator/v1/charges/summary?${new URLSearchParams({ account_id: accountId, ...query } as {})}`
+          ),
+          ({ body }) => body
+        )
+      const found = yield* summary({ reference: "estado" })
+      assert.sameDeepMembers(
+        [...found.states],
+        [
+          { status: "expired", count: 1, amount: 1000 },
+          { status: "pending", count: 2, amount: 5000 },
+          { status: "paid", count: 1, amount: 4000 }
+        ]
+      )
+      assert.deepInclude(found, { count: 4, amount: 10_000, at_least: false })
+      assert.deepStrictEqual((yield* summary({ status: "expired", reference: "estado" })).states, [
+        { status: "expired", count: 1, amount: 1000 }
+      ])
+      // A row that several words of a search find is counted once.
+      yield* eventually(summary({ q: "estado" }), ({ count }) => count === 4)
+      assert.deepStrictEqual((yield* summary({ q: "jose da conc" })).states.length, 2)
+      assert.strictEqual((yield* summary({ q: "jose da conc" })).count, 3)
+      assert.deepStrictEqual((yield* summary({ reference: "none" })).states, [])
+    })
+  )
+
   it.effect("OPR-290: payouts by state, amount, recipient and reason", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
@@ -140,7 +178,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.lengthOf(yield* idsOf("/refunds", { ...own, amount_min: "701" }), 0)
       assert.lengthOf(yield* idsOf("/refunds", { account_id: other.accountId }), 0)
       const summary = yield* operated<Summary>("GET", `/refunds/summary?account_id=${accountId}`)
-      assert.deepInclude(summary, { count: 1, amount: 700, at_least: false })
+      const states = [{ status: "completed", count: 1, amount: 700 }]
+      assert.deepInclude(summary, { count: 1, amount: 700, states, at_least: false })
       const requests = yield* eventually(idsOf("/requests", own), ({ length }) => length === 4)
       assert.deepStrictEqual(yield* idsOf("/requests", { ...own, created_before: "2020-01-01T00:00:00Z" }), [])
       assert.sameMembers(yield* idsOf("/requests", { ...own, created_after: "2020-01-01T00:00:00Z" }), [...requests])
@@ -210,7 +249,27 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           assert.deepInclude(yield* count(by, `/deliveries/summary?${own}`), expected(3))
           assert.deepInclude(yield* count(by, `/deliveries/summary?${own}status=failed`), expected(2))
           assert.deepInclude(yield* count(by, `/deliveries/summary?${own}event=charge.pix.created`), expected(0))
+          const statesOf = (path: string) =>
+            Effect.map(count(by, path), ({ states }) => new Map(states.map((each) => [each.status, each.count])))
+          assert.deepStrictEqual(
+            yield* statesOf(`/deliveries/summary?${own}`),
+            new Map([
+              ["failed", 2],
+              ["delivered", 1]
+            ])
+          )
           yield* eventually(count(by, `/requests/summary?${own}status=400`), (found) => found.count === 1)
+          assert.strictEqual((yield* statesOf(`/requests/summary?${own}`)).get("4xx"), 1)
+          assert.strictEqual((yield* count(by, `/requests/summary?${own}status=4xx`)).count, 1)
+          assert.strictEqual((yield* count(by, `/requests/summary?${own}status=5xx`)).count, 0)
+          const { data } = (yield* by<{ data: ReadonlyArray<{ status: number }> }>(
+            "GET",
+            `/operator/v1/requests?${own}status=4xx`
+          )).body
+          assert.deepStrictEqual(
+            data.map(({ status }) => status),
+            [400]
+          )
           assert.isAtLeast((yield* count(by, `/requests/summary?${own}route=POST+/v1/charges`)).count, 2)
           assert.deepInclude(
             yield* count(by, `/requests/summary?${own}created_before=2020-01-01T00:00:00Z`),
@@ -269,6 +328,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.isTrue(sum.at_least)
       assert.isAtLeast(sum.count, 10_000)
       assert.strictEqual(sum.amount, sum.count * 7)
+      // Those that are further back are in no state.
+      assert.deepStrictEqual(sum.states, [{ status: "paid", count: sum.count, amount: sum.amount }])
       const few = yield* operated<Summary>("GET", `/charges/summary?account_id=${accountId}&amount_max=6`)
       assert.isTrue(few.at_least)
     })

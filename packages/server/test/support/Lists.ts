@@ -195,7 +195,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         resource_id: [some.charge],
         request_id: ["7"],
         route: ["GET /v1/charges", "POST /v1/payouts"],
-        status: ["200", "201", "400"]
+        status: ["200", "201", "400", "2xx", "4xx"]
       },
       walked: { ...created, account_id: [accountId] }
     },
@@ -278,6 +278,7 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
   if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  if (filter === "status" && value.endsWith("xx")) return `status / 100 = ${value.charAt(0)}`
   if (filter === "type") return `reason = '${value === "charge" ? "charge.paid" : value}'`
   if (filter === "from" || filter === "amount_min") return `${filter === "from" ? "day" : "amount"} >= '${value}'`
   if (filter === "to" || filter === "amount_max") return `${filter === "to" ? "day" : "amount"} <= '${value}'`

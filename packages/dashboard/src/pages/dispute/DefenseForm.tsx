@@ -94,7 +94,7 @@ export const DefenseForm = ({
   const choose = (chosen: ReadonlyArray<File>) => {
     files.value = chosen.slice(0, MAX_FILES)
     problem.value =
-      chosen.length > MAX_FILES ? { code: "VALIDATION_ERROR", message: own.tooManyFiles, details: [] } : undefined
+      chosen.length > MAX_FILES ? { code: "INCOMPLETE", message: own.tooManyFiles, details: [] } : undefined
     keepPart("files")
   }
   const discard = async () => {

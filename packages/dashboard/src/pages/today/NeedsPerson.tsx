@@ -108,6 +108,7 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
   const ending = connections.data.filter(isEndingSoon)
   const certificate = first(ending.flatMap((row) => row.certificate_expires_at ?? []))
   const failed = deliveries.data[0]
+  const failedAt = fanOuts.data[0]?.last_failed_at
   const unclosed = closes.data[0]
   const failingSince = first(endpoints.data.flatMap((row) => row.last_failure_at ?? []))
   const all: ReadonlyArray<readonly [ListOf<unknown>, Reason]> = [
@@ -196,7 +197,7 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
       {
         to: "/outbox-failures",
         what: text.fanOuts(countOf(fanOuts)),
-        detail: fanOuts.data[0]?.error,
+        at: failedAt !== undefined && <Time of={failedAt} />,
         label: text.look
       }
     ]

@@ -7,6 +7,7 @@ import { useLoaded } from "../../app/Loaded.ts"
 import { isLimited } from "../../app/Session.ts"
 import { Card, Facts } from "../../parts/Detail.tsx"
 import type { ListOf } from "../../parts/List.tsx"
+import { connectionName } from "../../parts/Named.tsx"
 import { State } from "../../parts/State.tsx"
 import { Deadline, now, Time } from "../../parts/Time.tsx"
 import { CERTIFICATE_WARNING_MS } from "../certificates.ts"
@@ -67,8 +68,10 @@ export const Running = ({ stats }: { readonly stats: Stats | undefined }) => {
   if (value === undefined || stats === undefined) return <Card title={text.running}>{null}</Card>
   const { connections, durations, latencies, uses } = value
   // Operators who may not list the connections see the end of its id.
-  const nameOf = (id: string) =>
-    id === "simulator" ? text.simulated : (connections.find((row) => row.id === id)?.name ?? id.slice(-8))
+  const nameOf = (id: string) => {
+    const row = connections.find((each) => each.id === id)
+    return id === "simulator" ? text.simulated : row === undefined ? id.slice(-8) : connectionName(row)
+  }
   const failing = connections.find(({ state }) => state === "circuit_open" || state === "unusable")
   const [certificate] = connections.flatMap((row) => row.certificate_expires_at ?? []).toSorted()
   const { deliveries_due: due, oldest_due_at: oldest, success_rate: rate } = stats

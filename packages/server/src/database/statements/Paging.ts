@@ -18,6 +18,7 @@ import { UnknownCursor } from "../../base/Errors.ts"
 import { type Condition, isAmong } from "./Condition.ts"
 import {
   type AccessPath,
+  type Counted,
   pageStatement,
   recentStatement,
   type Seek,
@@ -68,6 +69,7 @@ export interface Walkable extends List {
   readonly walk: Pick<Walk, "paths" | "overlaps" | "conditions">
   /** The same for some accounts, where `walk` would look at the rows of others. */
   readonly walkOf?: ((accountIds: ReadonlyArray<string>) => Walk["paths"]) | undefined
+  readonly counted: Counted
   /** An index serves all filters: pages are read by `paths`. */
   readonly isServed: boolean
 }
@@ -139,34 +141,39 @@ const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, pa
 /** Count and sum of a list, of the rows that a request may look at. */
 export interface Sum {
   readonly count: number
+  /** 0 where the rows have none. */
   readonly amount: number
+  /** The same of each state that a row has. */
+  readonly states: ReadonlyArray<{ readonly status: string; readonly count: number; readonly amount: number }>
   readonly lookedAt: number
   /** There are more. */
   readonly isAtLeast: boolean
 }
 
-/** Counts and sums the rows of a list. `amount` is SQL; without it the sum is 0. */
-export const readSum = Effect.fnUntraced(function* (list: Walkable, amount: string | undefined) {
+/** Counts and sums the rows of a list. */
+export const readSum = Effect.fnUntraced(function* (list: Walkable) {
   const walking = yield* walkOf(list, undefined)
-  return yield* inIndexOrder(walkSum(list, amount, walking))
+  return yield* inIndexOrder(walkSum(list, walking))
 })
 
-const walkSum = Effect.fnUntraced(function* (list: List, amount: string | undefined, { run, walk }: Walking) {
-  let sum: Sum = { count: 0, amount: 0, lookedAt: 0, isAtLeast: false }
+const walkSum = Effect.fnUntraced(function* (list: Walkable, { run, walk }: Walking) {
+  const states = new Map<string, Sum["states"][number]>()
+  let [count, total, lookedAt] = [0, 0, 0]
   let before = list.before
   for (let walks = 0; walks < WALKS; walks += 1) {
-    const [row] = yield* run<SumRow>(sumStatement({ ...walk, before }, amount))
-    if (row === undefined) break
-    before = row.walk_horizon ?? undefined
-    sum = {
-      count: sum.count + row.count,
-      amount: sum.amount + Number(row.amount),
-      lookedAt: sum.lookedAt + row.walk_looked_at,
-      isAtLeast: before !== undefined
+    const rows = yield* run<SumRow>(sumStatement({ ...walk, before }, list.counted))
+    for (const { amount, count: more, state } of rows) {
+      if (state === null) continue
+      const known = states.get(state) ?? { status: state, count: 0, amount: 0 }
+      states.set(state, { ...known, count: known.count + more, amount: known.amount + Number(amount) })
+      count += more
+      total += Number(amount)
     }
-    if (before === undefined || sum.count > MOST_COUNTED) break
+    before = rows[0]?.walk_horizon ?? undefined
+    lookedAt += rows[0]?.walk_looked_at ?? 0
+    if (before === undefined || count > MOST_COUNTED) break
   }
-  return sum
+  return { count, amount: total, states: [...states.values()], lookedAt, isAtLeast: before !== undefined } satisfies Sum
 })
 
 /** A sum ends once it has this many rows. */
@@ -179,6 +186,7 @@ interface WalkRow {
 }
 
 interface SumRow {
+  readonly state: string | null
   readonly count: number
   readonly amount: bigint
   readonly walk_horizon: string | null

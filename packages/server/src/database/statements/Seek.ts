@@ -126,15 +126,16 @@ const WALKED = { first: { alone: 500, each: 100 }, further: { alone: 5000, each:
 type Look = keyof typeof WALKED
 
 /**
- * The CTEs of a walk. `walked` has the rows that were looked at, `horizon` the oldest id down to which no row was left out: that
- * of a range which had more rows. It is empty where the walk came to its end.
+ * The CTEs of a walk. `walked` has the rows that were looked at, with further `columns`, `horizon` the oldest id down to which no
+ * row was left out: that of a range which had more rows. It is empty where the walk came to its end.
  */
-const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look: Look): string => {
+const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look: Look, columns?: string): string => {
   const isAlone = paths.every((path) => "columns" in path && path.columns.every((column) => "is" in column))
   const limit = WALKED[look][isAlone ? "alone" : "each"]
   const matches = ["true", ...conditions.map((condition) => condition(context.bind))].join(" AND ")
   const walked = (rows: string, nth: string) =>
-    `SELECT ${context.as}.id, (${matches}) IS TRUE AS matches, ${nth} AS nth FROM (${rows}) AS ${context.as}`
+    `SELECT ${context.as}.id, (${matches}) IS TRUE AS matches, ${nth} AS nth${columns === undefined ? "" : `, ${columns}`}
+      FROM (${rows}) AS ${context.as}`
   const rows = paths.map((path) =>
     "selective" in path
       ? walked(selective(context, path), "0")
@@ -143,7 +144,7 @@ const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look
   )
   return `walked AS MATERIALIZED (${rows.map((each) => `(${each})`).join(" UNION ALL ")}),
     horizon AS MATERIALIZED (SELECT id FROM walked WHERE nth = ${limit} ORDER BY id DESC LIMIT 1),
-    looked AS MATERIALIZED (SELECT id, matches FROM walked WHERE id >= coalesce((SELECT id FROM horizon), '${LOWEST}'))`
+    looked AS MATERIALIZED (SELECT * FROM walked WHERE id >= coalesce((SELECT id FROM horizon), '${LOWEST}'))`
 }
 
 /** Of the rows that a walk looks at, up to `count` that meet the conditions, newest first, each with `horizon` and `looked_at`. */
@@ -160,19 +161,27 @@ export const walkStatement = (list: Walk, count: number, look: Look): Statement 
     FROM (SELECT) AS once LEFT JOIN page ON true ORDER BY page.id DESC LIMIT ${context.bind(count)}::integer`
   })
 
-/** Counts and sums the rows that a walk looks at and that meet the conditions. `amount` is SQL, or absent. */
-export const sumStatement = (list: Walk, amount: string | undefined): Statement =>
+/** What a list is counted by: the state of a row and its amount, as SQL. */
+export interface Counted {
+  readonly state: Condition
+  readonly amount?: string | undefined
+}
+
+/**
+ * Counts and sums, state by state, the rows that a walk looks at and that meet the conditions, each with `walk_horizon` and
+ * `walk_looked_at`. Without such rows the state is null.
+ */
+export const sumStatement = (list: Walk, { amount = "0::bigint", state }: Counted): Statement =>
   parameterised(list, 1, (context) => {
-    const { as, table } = context
-    const distinct = list.overlaps === true ? "DISTINCT" : ""
-    const summed =
-      amount === undefined
-        ? "0::bigint"
-        : `coalesce((SELECT sum(r.cents) FROM (SELECT ${distinct} id FROM looked WHERE matches) m
-            CROSS JOIN LATERAL (SELECT ${amount} AS cents FROM ${table} AS ${as} WHERE id = m.id OFFSET 0) r), 0)::bigint`
-    return `WITH ${walk(context, list, "further")}
-    SELECT (SELECT count(${distinct} id)::integer FROM looked WHERE matches) AS count, ${summed} AS amount,
-      (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at`
+    const distinct = list.overlaps === true ? "DISTINCT ON (id)" : ""
+    const counted = `${state(context.bind)} AS state, ${amount} AS cents`
+    return `WITH ${walk(context, list, "further", counted)},
+    states AS (
+      SELECT state, count(*)::integer AS count, sum(cents)::bigint AS amount
+      FROM (SELECT ${distinct} state, cents FROM looked WHERE matches) each GROUP BY state
+    )
+    SELECT states.*, (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at
+    FROM (SELECT) AS once LEFT JOIN states ON true`
   })
 
 /** The rows between two keys of an index, `(…keys, from)` and `(…keys, before)`, highest first. All values are SQL. */

@@ -4,7 +4,7 @@
  * Guarantees:
  * - Its policy allows scripts, styles and requests of this listener alone, and no Trusted Types policy, so that no text
  *   becomes markup.
- * - Each of its paths is the one page, which shows what the path names. Names of assets contain their hash and are
+ * - Each of its paths is the one page, which shows what the path names, and so is what a browser gets at any other, with 404. Names of assets contain their hash and are
  *   cached for good.
  * - Where it was not built, these paths are unknown.
  */

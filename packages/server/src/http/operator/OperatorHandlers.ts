@@ -25,4 +25,10 @@ export const isHidden = ({ role }: Operator, value: string | undefined): boolean
   value !== undefined && personalDataFor[role] !== "clear"
 
 export const NO_PAGE: WalkedPage<never> = { rows: [], next: undefined, lookedAt: 0 }
-export const NOTHING: Effect.Effect<Sum> = Effect.succeed({ count: 0, amount: 0, lookedAt: 0, isAtLeast: false })
+export const NOTHING: Effect.Effect<Sum> = Effect.succeed({
+  count: 0,
+  amount: 0,
+  states: [],
+  lookedAt: 0,
+  isAtLeast: false
+})

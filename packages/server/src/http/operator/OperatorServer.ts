@@ -147,6 +147,7 @@ export const layer = Layer.effectDiscard(
         text: samples === undefined ? "" : textOf(samples)
       })).pipe(Effect.provideService(Metrics, metrics))
     )
+    const dashboard = dashboardPages({ hasSingleSignOn: provider.isConfigured })
     addresses.operator = yield* listen({
       name: "operator",
       host: operatorHost,
@@ -155,7 +156,8 @@ export const layer = Layer.effectDiscard(
         ({ template }) => acquirer === "simulator" || !template.startsWith(SIMULATOR)
       ),
       guard,
-      pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
+      pages: [document, ...dashboard],
+      missing: dashboard.find(({ template }) => template === "/"),
       probes: [...(yield* healthProbes), metricsProbe],
       refusalOf: misdirected(new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])),
       onAnswered: () => {}

@@ -66,6 +66,8 @@ export interface ListenerOptions<Credentials> {
   readonly routes: ReadonlyArray<Route<Credentials>>
   readonly guard: Pick<Guard<Credentials, never, never>, "credentialsOf" | "accountOf">
   readonly pages: ReadonlyArray<Page>
+  /** What a browser gets at an unknown address, with 404. */
+  readonly missing?: Page | undefined
   readonly probes: ReadonlyArray<Probe>
   /** Refuses a request before it is routed. */
   readonly refusalOf: (request: IncomingMessage, path: string) => Answer | undefined
@@ -118,7 +120,11 @@ export const listen = Effect.fnUntraced(function* <Credentials>(options: Listene
     }
     const refusal = options.refusalOf(request, path)
     if (refusal !== undefined) return exchange.finish(refusal)
-    if (found._tag === "Missing") return exchange.finish(codeAnswer("NOT_FOUND"))
+    if (found._tag === "Missing") {
+      const isBrowser = exchange.method === "GET" && request.headers.accept?.startsWith("text/html") === true
+      if (options.missing === undefined || !isBrowser) return exchange.finish(codeAnswer("NOT_FOUND"))
+      return servePage(listener, exchange, options.missing, search, true)
+    }
     if (found._tag === "OtherVerbs") {
       return exchange.finish(codeAnswer("METHOD_NOT_ALLOWED", { headers: { allow: found.verbs.join(", ") } }))
     }
@@ -151,11 +157,14 @@ const servePage = <Credentials>(
   { pages }: ListenerState<Credentials>,
   { answered, finishWith, info, method, request, response, shed, startedAt }: Exchange,
   route: Page,
-  search: string
+  search: string,
+  isMissing = false
 ): void => {
   void route.page(search).then(
     (page) => {
-      const { body, headers, status } = negotiated(page, request.headers)
+      const asked = isMissing ? { ...request.headers, "if-none-match": undefined } : request.headers
+      const { body, headers, ...found } = negotiated(page, asked)
+      const status = isMissing ? 404 : found.status
       if (!pages.take(method === "HEAD" ? 0 : (body?.length ?? 0), startedAt)) return shed("pages")
       answered(status)
       if (!response.destroyed) response.writeHead(status, [...headers, "x-request-id", info.requestId]).end(body)

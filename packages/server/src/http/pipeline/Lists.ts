@@ -49,15 +49,21 @@ export const walkedAnswer = <Row, Item>({ lookedAt, next, rows }: WalkedPage<Row
 })
 
 /** 200 with the count and sum of a list. */
-export const sumAnswer = ({ amount, count, isAtLeast, lookedAt }: Sum) => ({
+export const sumAnswer = ({ amount, count, isAtLeast, lookedAt, states }: Sum) => ({
   status: 200,
-  body: { object: "summary" as const, count, amount, at_least: isAtLeast, looked_at: lookedAt }
+  body: { object: "summary" as const, count, amount, states, at_least: isAtLeast, looked_at: lookedAt }
 })
 
 /** 200 with the count of a list whose rows have no amount. */
-export const countAnswer = ({ count, isAtLeast, lookedAt }: Sum) => ({
+export const countAnswer = ({ count, isAtLeast, lookedAt, states }: Sum) => ({
   status: 200,
-  body: { object: "summary" as const, count, at_least: isAtLeast, looked_at: lookedAt }
+  body: {
+    object: "summary" as const,
+    count,
+    states: states.map((each) => ({ status: each.status, count: each.count })),
+    at_least: isAtLeast,
+    looked_at: lookedAt
+  }
 })
 
 /** A filter by a document, in any form; one that is none matches nothing. */

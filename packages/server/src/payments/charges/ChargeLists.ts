@@ -180,3 +180,9 @@ export const hasStatus =
         return equalsUnindexed("status", "text", status)(bind)
     }
   }
+
+/** The status that a charge is shown with. */
+export const shownStatus =
+  (nowMs: number): Condition =>
+  (bind) =>
+    `CASE WHEN ${hasStatus("expired", nowMs)(bind)} THEN 'expired' ELSE status END`

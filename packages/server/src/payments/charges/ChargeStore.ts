@@ -291,7 +291,7 @@ const lists = Effect.fnUntraced(function* (withReceivers: WithReceivers) {
 
     sumAll: (accountId, filters) =>
       Clock.currentTimeMillis.pipe(
-        Effect.flatMap((now) => readSum(chargeWalk("charges.id", accountId, filters, now), "amount")),
+        Effect.flatMap((now) => readSum(chargeWalk("charges.id", accountId, filters, now))),
         Effect.catchTag("UnknownCursor", Effect.die),
         Effect.provideService(SqlClient, sql),
         orUnavailable

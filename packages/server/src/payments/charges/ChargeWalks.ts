@@ -8,7 +8,7 @@ import { lowestOf, type Walkable } from "../../database/statements/Paging.ts"
 import { between, type Condition, equalsUnindexed } from "../../database/statements/Condition.ts"
 import { type AccessPath, everyValue, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { amountWord, hasWordsLike, withWord, withWordsLike } from "../words/Words.ts"
-import { type ChargeFilters, chargeList, hasStatus, isSettledBy } from "./ChargeLists.ts"
+import { type ChargeFilters, chargeList, hasStatus, isSettledBy, shownStatus } from "./ChargeLists.ts"
 
 export interface ChargeWalkFilters extends ChargeFilters {
   readonly applicationId?: string | undefined
@@ -39,6 +39,7 @@ export const chargeWalk = (
     // What was paid before an instant was created before it.
     before: paidBeforeMs === undefined ? list.before : lowestOf(list.before, lowestIdAt(Math.ceil(paidBeforeMs))),
     isServed: isServed(accountId, filters),
+    counted: { state: shownStatus(nowMs), amount: "amount" },
     walk: {
       paths: walkPaths(accountId, filters),
       overlaps: filters.q !== undefined,

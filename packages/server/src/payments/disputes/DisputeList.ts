@@ -53,7 +53,7 @@ export const readDisputes = Effect.fnUntraced(function* (filters: DisputeFilters
 
 /** Counts and sums them. */
 export const readSumOfDisputes = Effect.fnUntraced(function* (filters: DisputeFilters) {
-  return yield* readSum(disputeList("disputes.id", filters, yield* chargesOf(filters)), "amount")
+  return yield* readSum(disputeList("disputes.id", filters, yield* chargesOf(filters)))
 })
 
 /** The charges that the filters name; undefined for all. */
@@ -93,6 +93,7 @@ const disputeList = (columns: string, filters: DisputeFilters, charges: Charges)
     filters: ofCharges === undefined ? others : [...others, ...statusAmong],
     pathsOf: ofCharges === undefined ? pathsOf : undefined,
     isServed: amountMin === undefined && amountMax === undefined && deadlineBeforeMs === undefined,
+    counted: { state: () => "status", amount: "amount" },
     walk: {
       paths: ofCharges ?? ofStatus,
       conditions: [

@@ -123,7 +123,7 @@ export class PayoutStore extends Context.Service<
             orUnavailable
           ),
         sumAll: (accountId, filters) =>
-          readSum(payoutWalk("payouts.id", accountId, filters), "amount").pipe(
+          readSum(payoutWalk("payouts.id", accountId, filters)).pipe(
             Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable

@@ -35,6 +35,7 @@ export const payoutWalk = (columns: string, accountId: string | undefined, filte
   return {
     ...payoutList(columns, accountId, filters),
     isServed: Object.values(others).every((value) => value === undefined),
+    counted: { state: () => "status", amount: "amount" },
     walk: { paths, overlaps: filters.q !== undefined, conditions: conditionsOf(accountId, filters) },
     walkOf: paths === undefined ? (ids) => [{ columns: [oneOfIds("account_id", ids)] }] : undefined
   }

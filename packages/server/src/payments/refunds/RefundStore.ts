@@ -131,7 +131,7 @@ export class RefundStore extends Context.Service<
             orUnavailable
           ),
         sum: (filters) =>
-          readSum(refundList("refunds.id", filters), "amount").pipe(
+          readSum(refundList("refunds.id", filters)).pipe(
             Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -175,6 +175,7 @@ const refundList = (columns: string, filters: RefundFilters): Walkable => {
     ...indexPaths(filters),
     ...idsBetween(filters),
     isServed: amountMin === undefined && amountMax === undefined,
+    counted: { state: () => "status", amount: "amount" },
     walk: {
       paths:
         chargeId !== undefined

@@ -39,7 +39,7 @@ export const deliveryList = (filters: DeliveryFilters): Walkable => {
     ...idsBetween(filters),
     ...indexPaths(filters)
   }
-  return { ...list, isServed: true, ...counting(filters, list) }
+  return { ...list, isServed: true, counted: { state: () => SHOWN }, ...counting(filters, list) }
 }
 
 /** How they are counted: of a resource, an endpoint or accounts, or what failed, by its index, else of all. */
@@ -160,7 +160,10 @@ const isDeleted = (endpoint: string): string =>
 const isShownAs =
   (status: string): Condition =>
   (bind) =>
-    `CASE WHEN deliveries.status = 'scheduled' AND ${isDeleted("deliveries.endpoint_id")} THEN 'canceled'
-      ELSE deliveries.status END = ${bind(status)}::text`
+    `${SHOWN} = ${bind(status)}::text`
+
+/** The status that a delivery is shown with. */
+const SHOWN = `CASE WHEN deliveries.status = 'scheduled' AND ${isDeleted("deliveries.endpoint_id")} THEN 'canceled'
+  ELSE deliveries.status END`
 
 const highestOf = (one: string, other: string | undefined): string => (other === undefined || other < one ? one : other)

@@ -136,7 +136,7 @@ export class DeliveryStore extends Context.Service<
             orUnavailable
           ),
         count: (filters) =>
-          readSum(deliveryList(filters), undefined).pipe(
+          readSum(deliveryList(filters)).pipe(
             Effect.catchTag("UnknownCursor", Effect.die),
             Effect.provideService(SqlClient, sql),
             orUnavailable
