@@ -61,8 +61,15 @@ describe("pix reconcile", () => {
       Effect.gen(function* () {
         const at = "2026-11-26T17:55:33.170Z"
         const line = (state: string, difference: number, ageDays: number) => ({
-          ...{ id: ID, object: "reconciliation_line", state, difference, end_to_end_id: null, source: null },
-          ...{ bank: { amount: difference }, books: null, age_days: ageDays }
+          id: ID,
+          object: "reconciliation_line",
+          state,
+          difference,
+          end_to_end_id: null,
+          source: null,
+          bank: { amount: difference },
+          books: null,
+          age_days: ageDays
         })
         const { port } = yield* comparing(
           {
