@@ -112,7 +112,7 @@ export const reconciliationWords = inBoth({
     ageName: "Idade",
     suggestions: "Pode ser",
     leftOut: (count: number) => `Mais ${count} lançamentos não são guardados.`,
-    statuses: { requested: "pedida", done: "conferido", failed: "não conferido" }
+    statuses: { requested: "a conferir", done: "conferido", failed: "não conferido" }
   }
 })
 

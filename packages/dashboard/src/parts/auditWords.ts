@@ -12,6 +12,9 @@ export const operationName = (operation: string): string => {
 }
 
 /** How an operator signed in. */
+/** A kind of resource. */
+export const nounOf = (object: string): string => auditWords().nouns[object] ?? object
+
 export const viaName = (via: string | null): string => (via === null ? "" : (auditWords().via[via] ?? via))
 
 const auditWords = inBoth({
