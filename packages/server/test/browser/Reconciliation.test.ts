@@ -40,7 +40,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
             .setInputFiles({ name: "november.ofx", mimeType: "text/plain", buffer: Buffer.from(file) })
           await visit.look("reconciliation-import")
           await page.getByRole("dialog").getByRole("button", { name: "Import statement" }).click()
-          await page.getByText("1 lines read, 1 new, 3 not read").waitFor()
+          await page.getByText("1 line read, 1 new, 3 not read").waitFor()
           await page.getByText("it is a balance, not a movement").first().waitFor()
           // It stays for others, who did not import it.
           await visit.inspect("reconciliation-files", "/reconciliations", "Reconciliation")
