@@ -50,14 +50,20 @@ const settings = Layer.unwrap(
 const started = <E, R>(report: Effect.Effect<void, E, R>) =>
   Layer.effectDiscard(Effect.andThen(StartupMemory.release, report))
 
+const demo = Layer.unwrap(
+  Effect.map(Settings, ({ dataDir }) =>
+    started(StartupMessage.showDemo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
+  )
+)
+
+const ready = started(StartupMessage.logReady)
+
 /** Shown by the process that was started, not by its workers. */
-const message = isDemo
-  ? Layer.unwrap(
-      Effect.map(Settings, ({ dataDir }) =>
-        started(StartupMessage.showDemo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
-      )
-    )
-  : started(StartupMessage.logReady)
+const message: Layer.Layer<
+  never,
+  Layer.Error<typeof demo> | Layer.Error<typeof ready>,
+  Layer.Services<typeof demo> | Layer.Services<typeof ready>
+> = isDemo ? demo : ready
 
 const single = message.pipe(Layer.provide(Service.layer))
 

@@ -5,7 +5,8 @@
  * Guarantees:
  * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them, or the generated token.
  * - The sign-in link of the demo signs in as the installation's token does, which is printed beside it.
- * - A start warns where any certificate may call back; without `--demo`, also if the acquirer is the simulator.
+ * - A start warns where any certificate may call back; without `--demo`, also if the acquirer is the simulator, or PostgreSQL one
+ *   that can crash.
  */
 import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Cause from "effect/Cause"
@@ -14,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { hasProperty } from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { ListenAddresses } from "../http/pipeline/ListenAddresses.ts"
 import { OperatorToken } from "../http/operator/sign-in/OperatorToken.ts"
@@ -40,7 +42,22 @@ export const logReady = Effect.gen(function* () {
     yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
   }
   yield* warnOfAnyCertificate
+  yield* warnOfPostgreSql
 })
+
+/** 18.0 to 18.6 free memory that they still use, where a row is checked again after its lock (docs/faults.md). */
+const warnOfPostgreSql = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [server] = yield* sql<{ number: number; name: string }>`
+    SELECT current_setting('server_version_num')::integer AS number, current_setting('server_version') AS name`
+  if (server !== undefined && server.number < FIRST_SOUND_SERVER) {
+    yield* Effect.logWarning(
+      `PostgreSQL ${server.name} can crash where two sessions change a row at once: nothing is lost, and calls are answered 503 until it is back. Update it to 18.7 or later`
+    )
+  }
+})
+
+const FIRST_SOUND_SERVER = 180_007
 
 const warnOfAnyCertificate = Effect.gen(function* () {
   const { acquirerCertificateNames, acquirerPort, acquirerTlsCa, acquirerTrustedProxy } = yield* Settings

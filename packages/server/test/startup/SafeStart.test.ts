@@ -69,35 +69,40 @@ layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
     })
   )
 
-  it.effect("OPR-91: warns where any certificate of the authority may call back", () =>
-    Effect.gen(function* () {
-      const { authority } = yield* startDouble()
-      const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "callbacks", usage: "server" }))
-      const folder = yield* temporaryFolder
-      for (const [name, text] of Object.entries({ ca, cert, key }))
-        yield* Effect.promise(() => writeFile(join(folder, name), text))
-      const env = {
-        DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
-        DATA_DIR: yield* temporaryFolder,
-        OPERATOR_TOKEN,
-        ACQUIRER: "connections",
-        ACQUIRER_PORT: "0",
-        ACQUIRER_TLS_CA: join(folder, "ca"),
-        ACQUIRER_TLS_CERT: join(folder, "cert"),
-        ACQUIRER_TLS_KEY: join(folder, "key")
-      }
-      const warning = /any certificate .* may call back: name the provider's in ACQUIRER_CERTIFICATE_NAMES/
-      for (const args of [[], ["--demo"]]) {
-        const any = yield* startProcess(env, ...args)
-        yield* eventually(Effect.sync(any.written), (text) => warning.test(text))
-        any.signal("SIGTERM")
-        yield* any.ended
-      }
-      const named = yield* startProcess({ ...env, ACQUIRER_CERTIFICATE_NAMES: "webhooks.bank.example" })
-      named.signal("SIGTERM")
-      yield* named.ended
-      assert.notMatch(named.written(), warning)
-    })
+  it.effect(
+    "OPR-91: warns where any certificate of the authority may call back, and of a PostgreSQL that can crash",
+    () =>
+      Effect.gen(function* () {
+        const { authority } = yield* startDouble()
+        const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "callbacks", usage: "server" }))
+        const folder = yield* temporaryFolder
+        for (const [name, text] of Object.entries({ ca, cert, key }))
+          yield* Effect.promise(() => writeFile(join(folder, name), text))
+        const env = {
+          DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
+          DATA_DIR: yield* temporaryFolder,
+          OPERATOR_TOKEN,
+          ACQUIRER: "connections",
+          ACQUIRER_PORT: "0",
+          ACQUIRER_TLS_CA: join(folder, "ca"),
+          ACQUIRER_TLS_CERT: join(folder, "cert"),
+          ACQUIRER_TLS_KEY: join(folder, "key")
+        }
+        const warning = /any certificate .* may call back: name the provider's in ACQUIRER_CERTIFICATE_NAMES/
+        for (const args of [[], ["--demo"]]) {
+          const any = yield* startProcess(env, ...args)
+          yield* eventually(Effect.sync(any.written), (text) => warning.test(text))
+          any.signal("SIGTERM")
+          yield* any.ended
+        }
+        const named = yield* startProcess({ ...env, ACQUIRER_CERTIFICATE_NAMES: "webhooks.bank.example" })
+        // The tests' PostgreSQL is 18.4. With 18.7 both the warning and what docs/faults.md says about it go.
+        const crash = /PostgreSQL 18\.4 can crash where two sessions change a row/
+        yield* eventually(Effect.sync(named.written), (text) => crash.test(text))
+        named.signal("SIGTERM")
+        yield* named.ended
+        assert.notMatch(named.written(), warning)
+      })
   )
 
   it.effect("OPR-220: takes each secret from a file", () =>

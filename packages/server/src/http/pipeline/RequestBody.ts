@@ -134,6 +134,8 @@ export const heldBack = (reader: BodyReader): { readonly reader: BodyReader; rea
 export const textOf = ({ headers }: IncomingMessage, body: Buffer): string | UnreadableBody => {
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && !/^\s*(identity\s*)?$/i.test(encoding)) return encoded
+  const coding = headers["transfer-encoding"]
+  if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding)) return coded
   if (!isUtf8(body)) return notUtf8
   const text = body.toString("utf8")
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
@@ -142,6 +144,7 @@ export const textOf = ({ headers }: IncomingMessage, body: Buffer): string | Unr
 const BYTE_ORDER_MARK = "\u{feff}"
 
 const encoded = new UnreadableBody({ code: "VALIDATION_ERROR", details: ["Content-Encoding"] })
+const coded = new UnreadableBody({ code: "VALIDATION_ERROR", details: ["Transfer-Encoding"] })
 const notUtf8 = new UnreadableBody({
   code: "VALIDATION_ERROR",
   details: undefined,

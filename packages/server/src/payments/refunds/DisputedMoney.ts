@@ -8,8 +8,21 @@ import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import type { DisputeClaims } from "./RefundDecision.ts"
 import type { StoredRefund } from "./RefundStore.ts"
+
+/** What disputes claim of a charge's money. */
+export interface DisputeClaims {
+  /** Cents that open MEDs contest and that are not blocked. */
+  readonly contested: number
+  /** The open MEDs. */
+  readonly open: ReadonlyArray<{ readonly id: string; readonly amount: number; readonly openedAtMs: number }>
+  /** MEDs that were lost while their cents were in the refund. `taken`: the return of what was there. */
+  readonly lost: ReadonlyArray<{
+    readonly disputeId: string
+    readonly missing: number
+    readonly taken: StoredRefund | undefined
+  }>
+}
 
 export class DisputedMoney extends Context.Service<
   DisputedMoney,

@@ -27,21 +27,8 @@ import { providerIdOf, type ReturnOutcome } from "../../providers/Acquirer.ts"
 import type { ChargeOrder } from "../../providers/OrderStore.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
+import type { DisputeClaims } from "./DisputedMoney.ts"
 import type { StoredRefund } from "./RefundStore.ts"
-
-/** What disputes claim of a charge's money. `payments/disputes` says it: see `DisputedMoney.ts`. */
-export interface DisputeClaims {
-  /** Cents that open MEDs contest and that are not blocked. */
-  readonly contested: number
-  /** The open MEDs. */
-  readonly open: ReadonlyArray<{ readonly id: string; readonly amount: number; readonly openedAtMs: number }>
-  /** MEDs that were lost while their cents were in the refund. `taken`: the return of what was there. */
-  readonly lost: ReadonlyArray<{
-    readonly disputeId: string
-    readonly missing: number
-    readonly taken: StoredRefund | undefined
-  }>
-}
 
 /** A charge, its refunds and what disputes claim of it, read under the charge's lock. */
 export interface RefundFacts {

@@ -251,6 +251,31 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
     const ask = (lines: ReadonlyArray<string>, body = "") =>
       Effect.flatMap(TestService, ({ publicUrl }) => exchange(publicUrl, `${lines.join("\r\n")}\r\n\r\n${body}`))
 
+    it.effect.each([
+      ["chunked", "201"],
+      [" Chunked", "201"],
+      ["gzip, chunked", "400"],
+      ["identity, chunked", "400"]
+    ])("ERR-17: of transfer codings `chunked` alone, not another one before it: '%s'", ([coding, status]) =>
+      Effect.gen(function* () {
+        const { key } = yield* caller
+        const body = JSON.stringify(someCharge)
+        const text = yield* ask(
+          [
+            "POST /v1/charges HTTP/1.1",
+            "host: x",
+            `x-api-key: ${key}`,
+            `idempotency-key: ${newKey()}`,
+            `transfer-encoding: ${coding}`,
+            "connection: close"
+          ],
+          `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+        )
+        assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
+        if (status === "400") assert.include(text, '"details":["Transfer-Encoding"]')
+      })
+    )
+
     it.effect("a body announced with `Expect: 100-continue`", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
