@@ -17,6 +17,7 @@ import { startHonoReceiver } from "../receivers/Hono.ts"
 import { startNodeHttpReceiver } from "../receivers/NodeHttp.ts"
 import { memoryStore } from "../receivers/stores/MemoryStore.ts"
 import { RedisDouble } from "./RedisDouble.ts"
+import { redisProgram, startRedis } from "./RedisServer.ts"
 
 const receivers = {
   "node:http": startNodeHttpReceiver,
@@ -118,6 +119,17 @@ describe("the store in", () => {
       (pool) => Effect.promise(() => pool.end())
     )
   })
+  /** Redis itself, where this machine has it. */
+  const redisServer = (program: string) =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.promise(() => startRedis(program)),
+        (redis) => Effect.promise(redis.close)
+      ),
+      ({ pass, send }) => ({ stores: [redisStore(send), redisStore(send)] as const, pass })
+    )
+  if (redisProgram === undefined) process.stderr.write("There is no redis-server: its store is tested with a double.\n")
+
   /** Two store objects, as in two processes. */
   const stores = {
     memory: Effect.sync(() => {
@@ -128,7 +140,8 @@ describe("the store in", () => {
     Redis: Effect.sync(() => {
       const redis = new RedisDouble()
       return [redisStore(redis.send), redisStore(redis.send)] as const
-    })
+    }),
+    ...(redisProgram && { [redisProgram]: Effect.map(redisServer(redisProgram), ({ stores }) => stores) })
   }
   const delivery = (id: string, sequence = 2) => ({ id, resource: "charge/c", sequence })
 
@@ -181,7 +194,8 @@ describe("the store in", () => {
         stores: [redisStore(redis.send), redisStore(redis.send)] as const,
         pass: async (seconds: number) => redis.pass(seconds)
       }
-    })
+    }),
+    ...(redisProgram && { [redisProgram]: redisServer(redisProgram) })
   }
 
   for (const [name, make] of Object.entries(aging)) {

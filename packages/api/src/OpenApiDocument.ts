@@ -297,13 +297,18 @@ const messageOf = (code: string): string =>
   Object.entries(errorCodes).find(([known]) => known === code)?.[1].message ?? "An error."
 
 const headers = {
-  "X-Request-Id": { description: "Identifies the request in the logs.", schema: { type: "string" } },
-  "Idempotent-Replayed": {
-    description: "`true` if the key was used before: the resource is returned as it is now.",
-    schema: { type: "string", enum: ["true"] }
+  "X-Request-Id": {
+    description: "Identifies the request in the logs.",
+    schema: { type: "string" },
+    example: "01a21796-3e53-7716-a39a-982a6ea59f16"
   },
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
-  Allow: { description: "The verbs that the path supports.", schema: { type: "string" } }
+  "Idempotent-Replayed": {
+    description: "`true` if the key was used before: the resource is returned as it is now. Otherwise absent.",
+    // Not a string: mock servers would send it with every creation.
+    schema: { type: "boolean" }
+  },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 }, example: 2 },
+  Allow: { description: "The verbs that the path supports.", schema: { type: "string" }, example: "GET, POST" }
 }
 
 const headersNamed = (names: ReadonlyArray<string>): Json =>

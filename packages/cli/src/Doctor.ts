@@ -6,6 +6,7 @@
  * - A check that depends on one that failed is left out. Each that fails says what to do.
  * - The receiver gets a test delivery only, which no handler takes for money.
  */
+import { Payments, type PaymentsOptions } from "@pix-payments/client"
 import { signForTest } from "@pix-payments/client/testing"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -32,10 +33,11 @@ interface Answered {
   readonly code: string | undefined
   readonly body: unknown
   readonly date: string | null
+  readonly location: string | undefined
 }
 
 const ask = async ({ key, url }: Shop, method: string, path: string): Promise<Answered> => {
-  const response = await fetch(new URL(path, url), {
+  const response = await fetch(url.replace(/\/+$/, "") + path, {
     method,
     headers: { "x-api-key": key, ...(method === "POST" ? { "content-type": "application/json" } : {}) },
     redirect: "manual",
@@ -43,8 +45,24 @@ const ask = async ({ key, url }: Shop, method: string, path: string): Promise<An
     ...(method === "POST" ? { body: "{}" } : {})
   })
   const body: unknown = await response.json().catch(() => undefined)
-  return { status: response.status, code: Object(body).code, body, date: response.headers.get("date") }
+  const { headers, status } = response
+  // Without its query, which may have secrets.
+  const location = headers.get("location")?.split("?")[0]
+  return { status, code: Object(body).code, body, date: headers.get("date"), location }
 }
+
+/** What the client refuses in the shop's variables: it has read them with white space and all. */
+const refusedByClient = (check: string, options: PaymentsOptions): ReadonlyArray<Check> => {
+  try {
+    void new Payments({ baseUrl: "https://pix.example.com", apiKey: "pix_", ...options })
+    return []
+  } catch (error) {
+    const says = String(Object(error).message).replace("baseUrl", "PAYMENTS_URL").replace("apiKey", "PAYMENTS_API_KEY")
+    return [{ check, ok: false, says }]
+  }
+}
+
+const causeOf = (error: unknown): string => String(Object(Object(error).cause).code ?? Object(error).name)
 
 /** The routes that show each scope. A POST of `{}` without a key is refused after its scope was checked. */
 const scopes = [
@@ -62,19 +80,22 @@ const scopes = [
 const NEEDED: ReadonlyArray<string> = ["charge:read", "charge:write"]
 
 const serviceChecks = async (shop: Shop, nowMs: () => number): Promise<ReadonlyArray<Check>> => {
+  const refused = [
+    ...refusedByClient("url", { baseUrl: shop.url }),
+    ...refusedByClient("key", { apiKey: process.env["PAYMENTS_API_KEY"] })
+  ]
+  if (refused.length > 0) return refused
   const problem = unsafe(shop)
   if (problem !== undefined) return [{ check: "url", ok: false, says: problem }]
   let first: Answered
   try {
     first = await ask(shop, "GET", "/v1/webhooks/events")
   } catch (error) {
-    const code = String(Object(Object(error).cause).code ?? Object(error).name)
-    return [{ check: "url", ok: false, says: `Nothing answers at ${shop.url} (${code}): check PAYMENTS_URL` }]
+    return [{ check: "url", ok: false, says: `Nothing answers at ${shop.url} (${causeOf(error)}): check PAYMENTS_URL` }]
   }
-  const { body, code, date, status } = first
+  const { body, date, status } = first
   if (status !== 401 && Object(body).object !== "list") {
-    const why = code === "NOT_FOUND" ? "it is the operators' listener, or has a path too many" : `it answers ${status}`
-    return [{ check: "url", ok: false, says: `${shop.url} is not the listener of /v1: ${why}` }]
+    return [{ check: "url", ok: false, says: `${shop.url} ${anotherListener(first)}` }]
   }
   const offMs = date === null ? 0 : nowMs() - Date.parse(date)
   const isClockRight = Math.abs(offMs) < MAX_CLOCK_MS
@@ -93,9 +114,16 @@ const serviceChecks = async (shop: Shop, nowMs: () => number): Promise<ReadonlyA
   ]
   if (status === 401) return found
   const allowed = new Map<string, Answered>()
-  for (const [scope, method, path] of scopes) {
-    const answer = await ask(shop, method, path)
-    if (answer.status !== 403) allowed.set(scope, answer)
+  try {
+    for (const [scope, method, path] of scopes) {
+      const answer = await ask(shop, method, path)
+      if (answer.status !== 403) allowed.set(scope, answer)
+    }
+  } catch (error) {
+    return [
+      ...found,
+      { check: "scopes", ok: false, says: `The service answers no more (${causeOf(error)}): try again` }
+    ]
   }
   const missing = NEEDED.filter((scope) => !allowed.has(scope))
   found.push(
@@ -105,6 +133,16 @@ const serviceChecks = async (shop: Shop, nowMs: () => number): Promise<ReadonlyA
   )
   const listed = allowed.get("webhook:read")
   return listed === undefined ? found : [...found, endpointCheck(Object(listed.body).data)]
+}
+
+/** What answers in the place of `/v1`. */
+const anotherListener = ({ code, location, status }: Answered): string => {
+  if (status >= 500) return `answers ${status}: the service, or a proxy before it, fails`
+  const why =
+    code === "NOT_FOUND"
+      ? "it is the operators' listener, or has a path too many"
+      : `it answers ${status}${location === undefined ? "" : `, a redirect to ${location}`}`
+  return `is not the listener of /v1: ${why}`
 }
 
 const endpointCheck = (endpoints: ReadonlyArray<Row>): Check => {
@@ -141,7 +179,7 @@ const receiverChecks = async (to: string, secret: string): Promise<ReadonlyArray
       const signal = AbortSignal.timeout(TIMEOUT_MS)
       return (await fetch(to, { method: "POST", ...delivery, redirect: "manual", signal })).status
     } catch (error) {
-      return String(Object(Object(error).cause).code ?? Object(error).name)
+      return causeOf(error)
     }
   }
   const right = await send(secret)

@@ -99,6 +99,52 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     })
   )
 
+  it.effect("CLI-32: refuses a URL and a key that the client refuses, with its reason", () =>
+    Effect.gen(function* () {
+      const env = yield* shop()
+      for (const [change, check, says] of [
+        [{ PAYMENTS_URL: env.PAYMENTS_URL.replace("http://", "") }, "url", "PAYMENTS_URL must be an http or https URL"],
+        [{ PAYMENTS_URL: `${env.PAYMENTS_URL}/v1` }, "url", "PAYMENTS_URL must not end in /v1: the client adds it"],
+        [
+          { PAYMENTS_API_KEY: `${env.PAYMENTS_API_KEY}\n` },
+          "key",
+          "PAYMENTS_API_KEY must be visible ASCII without white space: trim it"
+        ],
+        [{ PAYMENTS_API_KEY: "pix_🍕" }, "key", "PAYMENTS_API_KEY must be visible ASCII without white space: trim it"]
+      ] as const) {
+        const { checks, code, err } = yield* diagnosed({ ...env, ...change })
+        assert.deepStrictEqual([code, checks, err], [1, [`${check} wrong`], `${check}: ${says}\n`])
+      }
+      const slash = yield* diagnosed({ ...env, PAYMENTS_URL: `${env.PAYMENTS_URL}/` })
+      assert.deepStrictEqual([slash.code, slash.checks], [0, all])
+    })
+  )
+
+  it.effect("CLI-32: says what answers in the service's place, and where it stops", () =>
+    Effect.gen(function* () {
+      const env = yield* shop()
+      const moved = yield* replying(() => ({ status: 301, headers: { location: "https://pix.example.com/?token=1" } }))
+      const redirected = yield* diagnosed({ ...env, PAYMENTS_URL: `http://127.0.0.1:${moved.port}` })
+      assert.deepStrictEqual([redirected.code, redirected.checks], [1, ["url wrong"]])
+      assert.include(redirected.err, "it answers 301, a redirect to https://pix.example.com/\n")
+      const failing = yield* replying(() => ({ status: 503 }))
+      const away = yield* diagnosed({ ...env, PAYMENTS_URL: `http://127.0.0.1:${failing.port}` })
+      assert.include(
+        away.err,
+        `url: http://127.0.0.1:${failing.port} answers 503: the service, or a proxy before it, fails`
+      )
+      let count = 0
+      const dying = yield* serving((request, response) => {
+        count += 1
+        if (count > 1) request.socket.destroy()
+        else response.writeHead(200, json).end('{"object":"list","data":[]}')
+      })
+      const stopped = yield* diagnosed({ ...env, PAYMENTS_URL: `http://127.0.0.1:${dying.port}` })
+      assert.deepStrictEqual([stopped.code, stopped.checks], [1, [...before, "scopes wrong"]])
+      assert.match(stopped.err, /^scopes: The service answers no more \(\w+\): try again\n$/)
+    })
+  )
+
   it.effect("CLI-32: sends no key over http to another machine, and needs one", () =>
     Effect.gen(function* () {
       const plain = yield* diagnosed({ PAYMENTS_API_KEY: "pix_x", PAYMENTS_URL: "http://pix.example.com" })
@@ -113,7 +159,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     Effect.gen(function* () {
       const { call, makeCaller, operatorToken, operatorUrl, publicUrl } = yield* TestService
       yield* makeCaller()
-      const { key } = yield* makeCaller()
+      const { accountId, key } = yield* makeCaller()
       const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken, PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }
       const read = (path: string) => call<Readonly<Record<string, unknown>>>("GET", path, { key })
       const paid = yield* pix(
@@ -141,7 +187,16 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       assert.strictEqual(done.code, 0, done.err)
       assert.deepInclude((yield* read(`/v1/charges/${made.body.id}`)).body, { status: "paid" })
       const unknown = yield* pix(["pay", "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"], { env })
-      assert.strictEqual(unknown.code, 5, unknown.err)
+      assert.deepStrictEqual(
+        [unknown.code, unknown.err],
+        [5, "No charge has the id 01a2027c-27ce-74b6-88f7-06b8f8b33cb6.\n"]
+      )
+      const { PAYMENTS_API_KEY: _key, ...operator } = env
+      const keyless = yield* pix(["trigger", "charge.pix.paid", "--account", accountId], { env: operator })
+      assert.strictEqual(keyless.code, 0)
+      assert.include(keyless.err, "The shop's key does not read these: set PAYMENTS_API_KEY to make them with it.")
+      assert.strictEqual((yield* read(`/v1/charges/${JSON.parse(keyless.out).steps[0].id}`)).status, 404)
+      assert.notInclude(paid.err, "PAYMENTS_API_KEY")
       const wrong = yield* pix(["trigger", "charge.pix.paid", "--data", "{"], { env })
       assert.deepStrictEqual([wrong.code, wrong.err], [2, "--data is not JSON.\n"])
       const refused = yield* pix(["trigger", "charge.pix.paid", "--amount", "19"], { env })

@@ -166,7 +166,7 @@ export const send = <T>(
         const requestId = response.headers["x-request-id"] ?? call.requestId
         const parsed = parse(text)
         const { status } = response
-        const described = { status, text, header: (header: string) => response.headers[header] ?? null }
+        const described = { status, text, headers: { get: (header: string) => response.headers[header] ?? null } }
         if (!isOk(response) && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
           const afterMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
           const fields = apiErrorFields(described, parsed ?? text, afterMs, name, requestId)

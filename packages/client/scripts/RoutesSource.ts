@@ -26,6 +26,8 @@ export interface Route {
   readonly keyed?: true
   /** Returns a list. */
   readonly list?: true
+  /** May return nothing. */
+  readonly empty?: true
 }
 
 export const routes = { ${table.join(",\n")} } as const satisfies Record<string, Record<string, Route>>
@@ -96,7 +98,8 @@ const routeSource = (operation: Operation): string => {
     ...(operation.body === undefined ? [] : ["body: true"]),
     ...(operation.query.length === 0 ? [] : ["query: true"]),
     ...(operation.isKeyed ? ["keyed: true"] : []),
-    ...(operation.isList ? ["list: true"] : [])
+    ...(operation.isList ? ["list: true"] : []),
+    ...(operation.result === "void" ? ["empty: true"] : [])
   ]
   return `{ ${fields.join(", ")} }`
 }

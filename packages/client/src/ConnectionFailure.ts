@@ -32,12 +32,13 @@ export const connectionFailure = (call: FailedCall, cause: unknown, mayBeDone: b
     if (typeof error.code === "string") causeCode ??= error.code
     // undici has no error code for a proxy that rejects CONNECT.
     proxyStatus ??= /^Proxy response \((\d+)\)/.exec(`${error.message}`)?.[1]
-    isConnecting ||= error.syscall === "connect"
+    isConnecting ||= error.syscall === "connect" || BEFORE_SENDING.test(error.code) || UNCODED.test(error.message)
   }
-  isConnecting ||= proxyStatus !== undefined || BEFORE_SENDING.test(`${causeCode}`)
-  const isSent = mayBeDone || !isConnecting
+  const isSent = mayBeDone || !(isConnecting || proxyStatus)
   const host = hostOf(call)
-  const problem = isSent ? `connection to ${host} lost${causeCode ? ` (${causeCode})` : ""}` : `${causeCode} ${host}`
+  const problem = isSent
+    ? `connection to ${host} lost${causeCode ? ` (${causeCode})` : ""}`
+    : `${causeCode ?? "no connection to"} ${host}`
   return {
     message:
       `${call.operation}: ${proxyStatus ? `the proxy answered ${proxyStatus}` : problem}` +
@@ -65,3 +66,6 @@ export const nextStep = ({ idempotencyKey, method }: Omit<FailedCall, "url" | "o
 /** Error codes of failures before the request is sent: DNS, connect (Node, Bun), a server without TLS, and certificates. */
 const BEFORE_SENDING =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)|CERT|_LEAF_|WRONG_VERSION/
+
+/** Messages of the same failures where they have no code of their own: Deno, Bun, and ports that `fetch` blocks. */
+const UNCODED = /\(Connect\)|TLS handshake|bad port|are blocked/

@@ -6,7 +6,6 @@
  * - No error contains what was sent: no API key, no secret, no request body.
  * - `instanceof` works across copies of this package, such as ESM and CommonJS in one process.
  */
-import { brand, isBranded } from "./Brand.ts"
 import type { Charge, ErrorCode, ErrorFields, Payout } from "./generated/Resources.ts"
 
 /** The call that failed. */
@@ -32,14 +31,26 @@ export class PaymentsError extends Error implements CallInfo {
   /** How many times the request was sent; 0 if never. */
   declare readonly attempts: number
 
-  constructor(message: string, call: CallInfo, options?: { readonly cause?: unknown }) {
+  /** `fields`: the call, and the fields of the class. */
+  constructor(
+    message: string,
+    // oxlint-disable-next-line typescript/no-explicit-any -- an interface such as CallInfo is no record of unknown
+    fields: CallInfo & Readonly<Record<string, any>>,
+    options?: { readonly cause?: unknown }
+  ) {
     super(message, options)
-    Object.assign(this, call)
+    Object.assign(this, fields)
   }
 
-  /** @internal */
+  /**
+   * Works across copies of this package: an application may load it both as ESM and as CommonJS, or in two versions.
+   * Subclasses that an application declares use plain `instanceof`.
+   *
+   * @internal
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isBranded(this, value)
+    const brand = brandOf(this.prototype.name)
+    return Object.hasOwn(this.prototype, brand) ? brand in Object(value) : super[Symbol.hasInstance](value)
   }
 
   /** The error's fields, for logs. */
@@ -170,26 +181,33 @@ export const isCode = <const C extends ApiErrorFields["code"]>(
   error instanceof ApiError && error.code === code
 
 /** Makes the error of an error response, of the class for its status. */
-export const apiError = (fields: ApiErrorFields & { readonly message: string }, call: CallInfo): ApiError => {
-  const { message, ...rest } = fields
-  return Object.assign(new (classOf(rest.status))(message, call), rest)
+export const apiError = (
+  { message, ...fields }: ApiErrorFields & { readonly message: string },
+  call: CallInfo
+): ApiError => new (classOf(fields.status))(message, { ...call, ...fields })
+
+const classOf = (status: number): typeof ApiError =>
+  BY_STATUS[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ApiError)
+
+const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  429: RateLimitError
 }
 
-const classOf = (status: number): typeof ApiError => {
-  switch (status) {
-    case 401:
-      return AuthenticationError
-    case 403:
-      return PermissionError
-    case 404:
-      return NotFoundError
-    case 429:
-      return RateLimitError
-    default:
-      return status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ApiError
-  }
-}
+/** The error of a call that its signal aborted. */
+export const abortError = (call: CallInfo, signal: AbortSignal | undefined): AbortError =>
+  new AbortError(`${call.operation} was aborted`, call, { cause: signal?.reason })
 
+/** Whether a call failed without a usable response. */
+export const isUnanswered = (error: unknown): error is ConnectionError | TimeoutError =>
+  error instanceof ConnectionError || error instanceof TimeoutError
+
+/** A symbol of the global registry, which marks the errors of a class in every copy of this package. */
+const brandOf = (name: string): symbol => Symbol.for(`@pix-payments/client/${name}`)
+
+// The names are explicit because a bundler may rename classes.
 for (const [name, type] of Object.entries({
   PaymentsError,
   UsageError,
@@ -206,5 +224,5 @@ for (const [name, type] of Object.entries({
   RateLimitError,
   ServerError
 })) {
-  brand(name, type)
+  Object.assign(type.prototype, { name, [brandOf(name)]: true })
 }

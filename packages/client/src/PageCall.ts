@@ -84,9 +84,9 @@ export class PageCall<Item> extends Call<ListPage<Item>> implements AsyncIterabl
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new UsageError("limit must be a whole number above 0", { operation: "toArray", attempts: 0 })
     }
-    const size = this.#query.limit ?? Math.min(limit, MAX_PAGE_SIZE)
+    const query = { limit: Math.min(limit, MAX_PAGE_SIZE), ...this.#query }
     const items: Array<Item> = []
-    for await (const item of new PageCall({ ...this.#query, limit: size }, this.#fetchPage)) {
+    for await (const item of new PageCall(query, this.#fetchPage)) {
       items.push(item)
       if (items.length === limit) break
     }

@@ -7,41 +7,44 @@
  * - Messages repeat no text of the params.
  */
 import { parseDocument } from "@pix-payments/domain/Document"
-import { parsePixKey, pixKeyForms, type PixKeyType } from "@pix-payments/domain/PixKey"
+import { isPixKey, pixKeyForms, type PixKeyType } from "@pix-payments/domain/PixKey"
 import {
   A_DOCUMENT,
   AN_AMOUNT,
   atLeast,
   MINIMUM_CHARGE_CENTS,
   MINIMUM_PAYOUT_CENTS,
-  reasonOf,
-  withCheckDigits
+  reasonOf
 } from "@pix-payments/domain/Reason"
 
 /** What is wrong with the params of an operation, or `undefined`. */
 export const paramsProblem = (operation: string, params: unknown): string | undefined => {
-  const isCharge = operation === "charges.create"
-  if (!isCharge && operation !== "payouts.create") return undefined
-  const { amount, customer, pix_key: key, pix_key_type: type, recipient_document: recipient } = Object(params)
-  const minimum = isCharge ? MINIMUM_CHARGE_CENTS : MINIMUM_PAYOUT_CENTS
+  const minimum = MINIMUM_CENTS[operation]
+  if (!minimum) return undefined
+  const { amount, customer, pix_key, pix_key_type, recipient_document } = Object(params)
   const problems = [
-    !Number.isSafeInteger(amount)
-      ? reasonOf("amount", amount === undefined || amount === null ? undefined : AN_AMOUNT, amount)
-      : amount < minimum && reasonOf("amount", atLeast(minimum), amount),
-    isCharge
-      ? documentProblem("customer.document", Object(customer).document)
-      : documentProblem("recipient_document", recipient) || keyProblem(type, key)
-  ].filter(Boolean)
-  return problems.length ? problems.join("; ") : undefined
+    amountProblem(amount, minimum),
+    textProblem("customer.document", Object(customer).document, A_DOCUMENT, parseDocument),
+    textProblem("recipient_document", recipient_document, A_DOCUMENT, parseDocument),
+    Object.hasOwn(pixKeyForms, pix_key_type) &&
+      textProblem("pix_key", pix_key, pixKeyForms[pix_key_type as PixKeyType], (key) => isPixKey(pix_key_type, key))
+  ]
+  return problems.filter(Boolean).join("; ") || undefined
 }
 
-/** A document that is absent, or no text, is the service's to refuse. */
-const documentProblem = (field: string, value: unknown) =>
-  typeof value === "string" && !parseDocument(value) && reasonOf(field, A_DOCUMENT, value)
-
-const keyProblem = (type: PixKeyType, key: unknown) => {
-  if (typeof key !== "string" || !Object.hasOwn(pixKeyForms, type)) return undefined
-  const { _tag } = parsePixKey(type, key)
-  const form = pixKeyForms[type]
-  return _tag !== "Valid" && reasonOf("pix_key", _tag === "Malformed" ? form : withCheckDigits(form), key)
+const MINIMUM_CENTS: Readonly<Record<string, number>> = {
+  "charges.create": MINIMUM_CHARGE_CENTS,
+  "payouts.create": MINIMUM_PAYOUT_CENTS
 }
+
+const amountProblem = (amount: unknown, minimum: number) => {
+  const isWhole = Number.isSafeInteger(amount)
+  return (
+    !(isWhole && (amount as number) >= minimum) &&
+    reasonOf("amount", (amount ?? undefined) === undefined ? undefined : isWhole ? atLeast(minimum) : AN_AMOUNT, amount)
+  )
+}
+
+/** What is absent, or no text, is the service's to refuse. */
+const textProblem = (field: string, value: unknown, expected: string, isRight: (text: string) => unknown) =>
+  typeof value === "string" && !isRight(value) && reasonOf(field, expected, value)

@@ -164,7 +164,13 @@ export class Payments implements Operations {
     this.request = function request(verb, path, options = {}) {
       const method = verb.toUpperCase()
       const { body, idempotencyKey, query } = options
-      const operation = { name: `${method} ${path}`, route: { method, path }, body, query, idempotencyKey }
+      const operation = {
+        name: `${method} ${path}`,
+        route: { method, path, empty: true as const },
+        body,
+        query,
+        idempotencyKey
+      }
       return startCall(config, operation, options, captureCallSite(request))
     }
   }

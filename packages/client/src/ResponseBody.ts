@@ -1,14 +1,14 @@
 /**
  * Reads response bodies of the service, or of a proxy in front of it.
  */
+import type { ResponseHeaders } from "./Call.ts"
 import type { ApiErrorFields } from "./Errors.ts"
 import type { Route } from "./generated/Routes.ts"
 
 /** A response, as far as errors describe it. */
 export interface Described {
   readonly status: number
-  /** The value of a header, or null. */
-  readonly header: (name: string) => string | null
+  readonly headers: Pick<ResponseHeaders, "get">
   /** The text of its body; `undefined` if it is incomplete. */
   readonly text?: string | undefined
 }
@@ -36,19 +36,23 @@ export const apiErrorFields = (
     code: name,
     message: `${name}: ${explanation} (${status}, request ${requestId})`,
     details: listed,
-    ...(typeof charge_id === "string" ? { charge_id } : {}),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(typeof charge_id === "string" && { charge_id }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     body
   }
 }
 
-/** Whether the body of a 2xx response is complete: a JSON object, a list where one is expected, or nothing after 204. */
+/** Whether the body of a 2xx response is complete: a JSON object, a list where one is expected, or nothing after a 204 that has none. */
 export const isComplete = (route: Route, status: number, text: string | undefined, parsed: unknown): boolean =>
-  route.list ? Array.isArray(Object(parsed).data) : text === "" ? status === 204 : Object(parsed) === parsed
+  route.list
+    ? Array.isArray(Object(parsed).data)
+    : text === ""
+      ? route.empty === true && status === 204
+      : Object(parsed) === parsed
 
 /** What a response that is not the service's was: its status, type and target, and its first characters. */
-export const excerptOf = ({ header, status, text = "" }: Described): string => {
-  const [type, location] = [header("content-type"), header("location")]
+export const excerptOf = ({ headers, status, text = "" }: Described): string => {
+  const [type, location] = [headers.get("content-type"), headers.get("location")]
   return (
     [status, type?.split(";")[0]].filter(Boolean).join(" ") +
     // Without its query, which may have secrets.

@@ -12,10 +12,12 @@ import type { CreateOptions, ResponseHeaders, WithResponse } from "./Call.ts"
 import { connectionFailure, hostOf, nextStep } from "./ConnectionFailure.ts"
 import {
   AbortError,
+  abortError,
   ApiError,
   apiError,
   type CallInfo,
   ConnectionError,
+  isUnanswered,
   PaymentsError,
   ReplayMismatchError,
   TimeoutError,
@@ -100,22 +102,23 @@ export const send = async <T>(
   const keyed = idempotencyKey && { idempotencyKey }
   const identity = { operation: name, ...keyed }
   let call: CallInfo = { ...identity, attempts: 0 }
-  const usageError = (message: string, options?: { readonly cause: unknown }) =>
-    new UsageError(`${name}: ${message}`, call, options)
-  const abortError = () => new AbortError(`${name} was aborted`, call, { cause: signal?.reason })
   const throwIfAborted = () => {
-    if (signal?.aborted) throw abortError()
+    if (signal?.aborted) throw abortError(call, signal)
+  }
+  const usageError = (problem: string, options?: { readonly cause: unknown }) =>
+    new UsageError(`${name}: ${problem}`, call, options)
+  const throwIf = (problem: string | false | undefined) => {
+    if (problem) throw usageError(problem)
   }
 
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
   const extraHeaders = { ...config.headers, ...options.headers }
-  const problem =
+  throwIf(
     optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders }) ??
-    paramsProblem(name, operation.body)
-  if (problem) throw usageError(problem)
-  if (route.id && !isPathSegment(operation.id)) throw usageError("id is missing or invalid: pass the resource's id")
-  if (!route.path.startsWith("/")) throw usageError("the path must begin with /")
+      paramsProblem(name, operation.body) ??
+      pathProblem(operation)
+  )
   let url: string
   let body: string | undefined
   try {
@@ -140,36 +143,37 @@ export const send = async <T>(
   let mayBeDone = false
   for (let attempt = 1; ; attempt++) {
     const sentId = ownId ?? crypto.randomUUID()
-    headers["x-request-id"] = sentId
     const info: AttemptInfo = { ...identity, method, url, attempt, requestId: sentId }
     const onInterrupt = (interruption: Interruption) => {
-      if (interruption === "aborted") return abortError()
+      if (interruption === "aborted") return abortError(call, signal)
       // Before the first attempt, only the `apiKey` function can take this long.
       const message = call.attempts
-        ? `no response of ${hostOf({ url })} within ${timeoutMs} ms${nextStep({ ...identity, method })}`
+        ? `no response of ${hostOf(info)} within ${timeoutMs} ms${nextStep(info)}`
         : `the apiKey function took longer than ${timeoutMs} ms; nothing was sent`
-      return Object.assign(new TimeoutError(`${name}: ${message}`, call), { timeoutMs })
+      return new TimeoutError(`${name}: ${message}`, { ...call, timeoutMs })
     }
     throwIfAborted()
     const { apiKey } = config
-    if (typeof apiKey === "function") {
-      const key = await withTimeout(async () => apiKey(), timeoutMs, signal, onInterrupt).catch((cause: unknown) => {
-        throw cause instanceof PaymentsError ? cause : usageError("the apiKey function failed: see cause", { cause })
-      })
-      const problem = apiKeyProblem(key)
-      if (problem) throw usageError(problem)
-      headers["x-api-key"] = key
-    } else headers["x-api-key"] = apiKey
+    const key =
+      typeof apiKey === "function"
+        ? await withTimeout(async () => apiKey(), timeoutMs, signal, onInterrupt).catch((cause: unknown) => {
+            throw cause instanceof PaymentsError
+              ? cause
+              : usageError("the apiKey function failed: see cause", { cause })
+          })
+        : apiKey
+    throwIf(apiKeyProblem(key))
+    headers["x-request-id"] = sentId
+    headers["x-api-key"] = key
     runHook(config.hooks.onRequest, info)
     throwIfAborted()
     // From here on, errors count this attempt as sent.
     call = { ...identity, requestId: sentId, attempts: attempt }
     const startedMs = performance.now()
+    const durationMs = () => performance.now() - startedMs
 
-    let error: PaymentsError
-    let received: FetchResponse | undefined
-    let hasResponse = false
     try {
+      let received: FetchResponse | undefined
       const { response, text } = await withTimeout(
         async (signal) => {
           received = await config.fetch(url, {
@@ -184,77 +188,72 @@ export const send = async <T>(
         timeoutMs,
         signal,
         onInterrupt
-      ).catch((failure: unknown) => {
+      ).catch((cause: unknown) => {
         // The status of an error response is enough: its body may be missing.
-        if (failure instanceof AbortError || !received || received.ok) throw failure
-        return { response: received, text: undefined }
+        if (received && !received.ok && !(cause instanceof AbortError)) return { response: received, text: undefined }
+        const { message, ...fields } = connectionFailure(info, cause, mayBeDone)
+        const error =
+          cause instanceof PaymentsError ? cause : new ConnectionError(message, { ...call, ...fields }, { cause })
+        runHook(config.hooks.onFailure, { ...info, error, durationMs: durationMs() })
+        throw error
       })
-      const { status } = response
-      const described = { status, text, header: (name: string) => response.headers.get(name) }
-      const requestId = response.headers.get("x-request-id") ?? sentId
+      const { headers: answered, ok, status } = response
+      const requestId = answered.get("x-request-id") ?? sentId
       call = { ...call, requestId }
-      hasResponse = true
-      runHook(config.hooks.onResponse, { ...info, requestId, status, durationMs: performance.now() - startedMs })
+      runHook(config.hooks.onResponse, { ...info, requestId, status, durationMs: durationMs() })
+      const errorOf = (status: number, body: unknown, afterMs?: number) =>
+        apiError(apiErrorFields({ status, text, headers: answered }, body, afterMs, name, requestId), call)
       const parsed = parse(text)
-      if (!response.ok && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
+      if (!ok && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
         // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-        const afterMs = retryAfterMs(response.headers.get("retry-after"), Date.now())
-        throw apiError(apiErrorFields(described, parsed ?? text, afterMs, name, requestId), call)
+        throw errorOf(status, parsed ?? text, retryAfterMs(answered.get("retry-after"), Date.now()))
       }
       if (!isComplete(route, status, text, parsed)) {
-        const message = `${name}: the response is incomplete, or not the service's: ${excerptOf(described)}${nextStep(info)}`
-        throw Object.assign(new ConnectionError(message, call), { reason: "malformed" as const, status })
+        throw new ConnectionError(
+          `${name}: the response is incomplete, or not the service's: ${excerptOf({ status, text, headers: answered })}${nextStep(info)}`,
+          { ...call, reason: "malformed", status }
+        )
       }
-      const replayed = response.headers.get("idempotent-replayed") === "true"
+      const replayed = answered.get("idempotent-replayed") === "true"
       if (replayed && body) {
         const fields = options.onReplayMismatch === "return" ? [] : replayDifferences(JSON.parse(body), parsed)
         if (fields.length) {
-          const message = `${name}: the idempotencyKey was used before with other params (${fields.join(", ")}): use another`
-          throw Object.assign(new ReplayMismatchError(message, call), { fields, data: parsed })
+          throw new ReplayMismatchError(
+            `${name}: the idempotencyKey was used before with other params (${fields.join(", ")}): use another`,
+            { ...call, fields, data: parsed }
+          )
         }
-        const rejection = mayBeDone ? acquirerRejection(parsed) : undefined
-        if (rejection)
-          throw apiError(apiErrorFields({ ...described, status: 422 }, rejection, undefined, name, requestId), call)
+        const rejection = mayBeDone && acquirerRejection(parsed)
+        if (rejection) throw errorOf(422, rejection)
       }
       return {
-        data: (response.ok ? parsed : undefined) as T,
-        response: {
-          status,
-          headers: response.headers,
-          requestId,
-          ...keyed,
-          replayed,
-          attempts: attempt
-        }
+        data: (ok ? parsed : undefined) as T,
+        response: { status, headers: answered, requestId, ...keyed, replayed, attempts: attempt }
       }
     } catch (cause) {
-      if (cause instanceof PaymentsError) error = cause
-      else {
-        const { message, ...fields } = connectionFailure(info, cause, mayBeDone)
-        error = Object.assign(new ConnectionError(message, call, { cause }), fields)
-      }
-      if (!hasResponse) runHook(config.hooks.onFailure, { ...info, error, durationMs: performance.now() - startedMs })
+      const error = cause as PaymentsError
+      const { reason, retryAfterMs: afterMs = 0, status } = Object(error)
+      const isLost = isUnanswered(error)
+      const mayRetry = isLost ? isRepeatable : error instanceof ApiError && isRetryable(status, isRepeatable)
+      if (!mayRetry || attempt > maxRetries || afterMs > MAX_RETRY_AFTER_MS) throw error
+      mayBeDone ||= isLost ? reason !== "not-sent" : isOutcomeUnknown(status)
+      const delayMs = retryDelayMs(attempt, afterMs, Math.random())
+      runHook(config.hooks.onRetry, { ...info, error, delayMs })
+      await sleep(delayMs, signal, () => abortError(call, signal))
     }
-
-    const answered = error instanceof ApiError ? error : undefined
-    const isLost = error instanceof ConnectionError || error instanceof TimeoutError
-    const mayRetry = answered ? isRetryable(answered.status, isRepeatable) : isLost && isRepeatable
-    const afterMs = answered?.retryAfterMs ?? 0
-    if (!mayRetry || attempt > maxRetries || afterMs > MAX_RETRY_AFTER_MS) throw error
-    mayBeDone ||= answered ? isOutcomeUnknown(answered.status) : Object(error).reason !== "not-sent"
-    const delayMs = retryDelayMs(attempt, afterMs, Math.random())
-    runHook(config.hooks.onRetry, { ...info, error, delayMs })
-    await sleep(delayMs, signal, abortError)
   }
 }
 
+const pathProblem = ({ id, route }: Operation) =>
+  route.id && !isPathSegment(id)
+    ? "id is missing or invalid: pass the resource's id"
+    : !route.path.startsWith("/") && "the path must begin with /"
+
 const urlOf = (baseUrl: string, { id, query, route }: Operation): string => {
-  const path = route.path.replace("{id}", () => encodeURIComponent(String(id)))
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null) search.set(name, String(value))
-  }
-  return baseUrl + path + (search.size > 0 ? `?${search}` : "")
+  const path = route.path.replace("{id}", () => encodeURIComponent(`${id}`))
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null)
+  const search = `${new URLSearchParams(given)}`
+  return baseUrl + path + (search && `?${search}`)
 }
 
 const parse = (text = ""): unknown => {

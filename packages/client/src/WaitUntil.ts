@@ -9,7 +9,7 @@
  *   `Retry-After`. Only the last poll's failure is thrown. Any other error is thrown at once.
  */
 import type { RequestOptions } from "./Call.ts"
-import { AbortError, ApiError, ConnectionError, PaymentsError, TimeoutError, UsageError, WaitError } from "./Errors.ts"
+import { abortError, ApiError, isUnanswered, PaymentsError, UsageError, WaitError } from "./Errors.ts"
 import type { Charge, Payout } from "./generated/Resources.ts"
 import { statuses } from "./generated/Routes.ts"
 import { sleep } from "./Timeout.ts"
@@ -117,20 +117,15 @@ export const waitUntil = async <Resource extends Pollable>(
       ? nextPollDelayMs(attempts, intervalMs, leftMs, Object(read).retryAfterMs)
       : nextPollOf(kind, condition, read, attempts, intervalMs, leftMs, maxWaitMs)
     if (next === undefined) throw read
-    if (typeof next === "string") throw Object.assign(new WaitError(next, call), { [kind]: read })
+    if (typeof next === "string") throw new WaitError(next, { ...call, [kind]: read })
     isLast = next === leftMs
-    await sleep(
-      next,
-      options.signal,
-      () => new AbortError(`${operation} was aborted`, call, { cause: options.signal?.reason })
-    )
+    await sleep(next, options.signal, () => abortError(call, options.signal))
   }
 }
 
 /** Returns an error after which polling continues, and throws any other. */
 const transientErrorOf = (error: unknown): PaymentsError => {
-  const isUnanswered = error instanceof ConnectionError || error instanceof TimeoutError
-  if (isUnanswered || (error instanceof ApiError && isTransient(error.status))) return error
+  if (isUnanswered(error) || (error instanceof ApiError && isTransient(error.status))) return error
   throw error
 }
 
@@ -151,8 +146,8 @@ const isHopeless = (
   const next = reachable[all.indexOf(status)]
   if (next === undefined) return false
   if (status === "expired" || next === "") return true
-  if (typeof condition === "function") return false
-  return [condition as string]
-    .flat()
-    .every((wanted) => all.includes(wanted) && !next.includes(`${all.indexOf(wanted)}`))
+  return (
+    typeof condition !== "function" &&
+    [condition as string].flat().every((wanted) => all.includes(wanted) && !next.includes(`${all.indexOf(wanted)}`))
+  )
 }

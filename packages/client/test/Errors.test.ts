@@ -149,6 +149,19 @@ describe("a message", () => {
       [{ code: "ETIMEDOUT", syscall: "read" }, "lost"],
       [{ code: "EHOSTUNREACH" }, "lost"],
       [{ code: "UND_ERR_SOCKET" }, "lost"],
+      // Bun, Deno, and ports that fetch blocks.
+      [
+        { code: "EPROTO", message: "EPROTO: The TLS handshake failed. Does the server speak TLS on this port?" },
+        "not-sent"
+      ],
+      [
+        { message: "error sending request for url (https://a.example/): client error (Connect): dns error" },
+        "not-sent"
+      ],
+      [{ message: "error sending request for url (https://a.example/): client error (SendRequest)" }, "lost"],
+      [{ message: "bad port" }, "not-sent"],
+      [{ message: "Fetch failed: Requests to port 1 are blocked" }, "not-sent"],
+      [{ code: "EPROTO" }, "lost"],
       [{ code: 7 }, "lost"],
       [{}, "lost"],
       [undefined, "lost"]
@@ -157,6 +170,8 @@ describe("a message", () => {
       const error = await failureOf(clientOf("https://pix.example.com", { fetch }).charges.create(someCharge))
       assert.instanceOf(error, ConnectionError)
       assert.strictEqual(error.reason, reason, JSON.stringify(cause))
+      assert.notInclude(error.message, "undefined")
+      assert.include(error.message, "pix.example.com")
     }
     const circle: { cause?: unknown } = {}
     circle.cause = circle

@@ -130,6 +130,24 @@ describe("a request", () => {
     assert.isBelow(error.message.length, 220)
   })
 
+  it("takes a 204 without a body for no result, except of a deletion", async () => {
+    await using stub = await startStub((response) => void response.writeHead(204).end())
+    const payments = clientOf(stub.url, { maxRetries: 0 })
+    for (const call of [
+      () => payments.balance.retrieve(),
+      () => payments.charges.create(someCharge),
+      () => payments.webhooks.update("1", { active: true }),
+      () => payments.charges.list()
+    ]) {
+      const error = await failureOf(call())
+      assert.instanceOf(error, ConnectionError)
+      assert.deepStrictEqual([error.reason, error.status], ["malformed", 204])
+    }
+    assert.isUndefined(await payments.webhooks.delete("1"))
+    // What a route that this release does not know answers is the caller's to know.
+    assert.isUndefined(await payments.request("POST", "/v1/later"))
+  })
+
   it("with https to a port without TLS is not sent", async () => {
     await using stub = await startStub((response) => json(response, 200, chargeOf()))
     const error = await failureOf(clientOf(stub.url.replace("http:", "https:")).charges.create(someCharge))

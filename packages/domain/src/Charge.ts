@@ -16,8 +16,8 @@ import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"
 import { pixKeyTypes } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
-import { AN_AMOUNT, atLeast, MINIMUM_CHARGE_CENTS } from "./Reason.ts"
-import { decoder, nullable } from "./Request.ts"
+import { AN_AMOUNT, atLeast, atMost, MINIMUM_CHARGE_CENTS } from "./Reason.ts"
+import { decoder, nullable, wholeNumber } from "./Request.ts"
 import { text } from "./Text.ts"
 
 export const ChargeStatus = Schema.Literals([
@@ -86,6 +86,9 @@ export const Charge = Schema.Struct({
 }).annotate({ identifier: "Charge" })
 export type Charge = typeof Charge.Type
 
+/** How long a charge can be paid. */
+export const ExpiresIn = wholeNumber(60, 604_800, "seconds")
+
 /** The body of `POST /v1/charges`. */
 export const CreateCharge = Schema.Struct({
   amount: amountFrom(MINIMUM_CHARGE_CENTS),
@@ -95,9 +98,7 @@ export const CreateCharge = Schema.Struct({
   }),
   description: nullable(text(0, 140)),
   reference: nullable(text(0, 255)),
-  expires_in: nullable(
-    Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }, { expected: "60 to 604800 seconds" }))
-  ).annotateKey({
+  expires_in: nullable(ExpiresIn).annotateKey({
     description: "Seconds until the charge stops accepting payment; the account's default when absent."
   }),
   webhook_url: nullable(WebhookUrl),
@@ -164,7 +165,7 @@ export function amountFrom(minimum: number) {
   return Schema.Number.annotate({ expected: AN_AMOUNT })
     .check(
       Schema.isInt({ expected: AN_AMOUNT }),
-      Schema.isLessThanOrEqualTo(MAX_CENTS),
+      Schema.isLessThanOrEqualTo(MAX_CENTS, { expected: atMost(MAX_CENTS) }),
       Schema.isGreaterThanOrEqualTo(minimum, {
         expected: atLeast(minimum),
         ...failsWith("AMOUNT_BELOW_MINIMUM")

@@ -5,10 +5,10 @@ import * as Schema from "effect/Schema"
 import { Document } from "./DocumentField.ts"
 import { personal } from "./PersonalData.ts"
 import { nullable } from "./Request.ts"
-import { isPrintable, text } from "./Text.ts"
+import { isPrintable, text, upTo } from "./Text.ts"
 
 export const Email = Schema.String.check(
-  Schema.isMaxCodePoints(254),
+  upTo(254),
   Schema.makeFilter((value) => isPrintable(value) && emailPattern.test(value), {
     expected: "a valid e-mail address",
     toJsonSchema: () => [{ format: "email" }, true]

@@ -7,9 +7,7 @@ import * as Schema from "effect/Schema"
 import { MAX_CENTS } from "./Cents.ts"
 import { personal } from "./PersonalData.ts"
 import { normalPixKey } from "./PixKey.ts"
-import { arrayUpTo } from "./Request.ts"
-
-const upTo = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+import { arrayUpTo, wholeNumber } from "./Request.ts"
 
 /** At most 1,000 keys of 77 characters. */
 const Recipients = arrayUpTo(
@@ -23,14 +21,14 @@ const Recipients = arrayUpTo(
 ).annotate(personal("pix_key"))
 
 const fields = {
-  requests_per_minute: Schema.NullOr(upTo(1, 1_000_000)).annotate({
+  requests_per_minute: Schema.NullOr(wholeNumber(1, 1_000_000)).annotate({
     description: "Requests a minute, counted in each server process."
   }),
-  payouts_per_hour: Schema.NullOr(upTo(0, 1_000_000)).annotate({ description: "Payouts an hour of the clock." }),
-  payouts_per_day: Schema.NullOr(upTo(0, 1_000_000)).annotate({
+  payouts_per_hour: Schema.NullOr(wholeNumber(0, 1_000_000)).annotate({ description: "Payouts an hour of the clock." }),
+  payouts_per_day: Schema.NullOr(wholeNumber(0, 1_000_000)).annotate({
     description: "Payouts a day of the installation's zone."
   }),
-  payout_cents_per_day: Schema.NullOr(upTo(0, MAX_CENTS)).annotate({
+  payout_cents_per_day: Schema.NullOr(wholeNumber(0, MAX_CENTS, "cents")).annotate({
     description: "Cents of payouts a day, without fees."
   }),
   recipients: Schema.NullOr(Recipients).annotate({ description: "The Pix keys that payouts may go to." })

@@ -2,6 +2,7 @@
  * The list envelope and the query parameters of every list: LIST-1 to LIST-8.
  */
 import * as Schema from "effect/Schema"
+import { wholeNumber } from "./Request.ts"
 
 export const defaultLimit = 20
 
@@ -27,7 +28,7 @@ export const pageOf = <A>(itemsRead: ReadonlyArray<A>, limit: number): Page<A> =
   has_more: itemsRead.length > limit
 })
 
-export const Limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+export const Limit = wholeNumber(1, 100).annotate({
   description: "Page size, 1 to 100; 20 when absent.",
   default: defaultLimit
 })

@@ -15,7 +15,7 @@ import { open } from "./OpenEnum.ts"
 import { personal } from "./PersonalData.ts"
 import { parsePixKey, pixKeyForms } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
-import { MINIMUM_PAYOUT_CENTS, withCheckDigits } from "./Reason.ts"
+import { MINIMUM_PAYOUT_CENTS } from "./Reason.ts"
 import { decoder, nullable, type Violation } from "./Request.ts"
 import { isPrintable, text } from "./Text.ts"
 
@@ -107,7 +107,7 @@ const pixKeyRule = (body: Readonly<Record<string, unknown>>): ReadonlyArray<Viol
     case "Malformed":
       return [{ code: "VALIDATION_ERROR", path: ["pix_key"], expected: pixKeyForms[type] }]
     case "InvalidDocument":
-      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"], expected: withCheckDigits(pixKeyForms[type]) }]
+      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"], expected: pixKeyForms[type] }]
   }
 }
 

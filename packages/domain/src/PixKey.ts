@@ -23,8 +23,8 @@ export type ParsedPixKey =
 
 /** What a key of each type is, for people. */
 export const pixKeyForms: Readonly<Record<PixKeyType, string>> = {
-  cpf: "a CPF of 11 digits",
-  cnpj: "a CNPJ of 14 characters",
+  cpf: "a CPF of 11 digits with right check digits",
+  cnpj: "a CNPJ of 14 characters with right check digits",
   email: "an e-mail address of at most 77 characters",
   phone: "a phone number as +5511987654321",
   random: "a UUID"
@@ -40,6 +40,9 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
   // The alphabet is tested first: lower-casing turns the Kelvin sign into a k.
   return shapes[type].test(input) ? valid(input.toLowerCase()) : malformed
 }
+
+/** Whether a text is a key of a type. */
+export const isPixKey = (type: PixKeyType, input: string): boolean => parsePixKey(type, input)._tag === "Valid"
 
 /** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
 export const isSamePixKey = (one: string, other: string): boolean => comparable(one) === comparable(other)

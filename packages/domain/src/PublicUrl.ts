@@ -14,6 +14,7 @@ import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { failsWith } from "./ErrorCode.ts"
+import { upTo } from "./Text.ts"
 
 /** A range of addresses of one family, both ends included. */
 export interface Network {
@@ -120,7 +121,7 @@ export const normalizeUrl = (text: string): string => URL.parse(text)?.href ?? t
  * networks: the server calls `judgeUrl` with them. NUL and lone surrogates are `VALIDATION_ERROR`.
  */
 export const WebhookUrl = Schema.String.check(
-  Schema.isMaxCodePoints(2048).abort(),
+  upTo(2048).abort(),
   Schema.makeFilter(
     (text: string) => !text.includes("\0") && text.isWellFormed(),
     { expected: "well-formed text" },

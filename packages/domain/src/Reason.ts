@@ -21,10 +21,10 @@ export const got = (value: unknown): string => {
 }
 
 export const AN_AMOUNT = "an integer number of cents, as 1990 for R$ 19,90"
-export const A_DOCUMENT = "a CPF or CNPJ"
+export const A_DOCUMENT = "a CPF or CNPJ with right check digits"
 
 export const MINIMUM_CHARGE_CENTS = 100
 export const MINIMUM_PAYOUT_CENTS = 500
 
+export const atMost = (cents: number): string => `at most ${cents} cents`
 export const atLeast = (cents: number): string => `at least ${cents} cents`
-export const withCheckDigits = (form: string): string => `${form} with right check digits`

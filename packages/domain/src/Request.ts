@@ -23,6 +23,12 @@ import { got, reasonOf } from "./Reason.ts"
 /** An optional field: `null` means the same as leaving it out (API-6). */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
+/** A whole number of `unit` in a range: `seconds`. */
+export const wholeNumber = (minimum: number, maximum: number, unit?: string) => {
+  const expected = `a whole number ${unit === undefined ? "" : `of ${unit} `}from ${minimum} to ${maximum}`
+  return Schema.Number.check(Schema.isInt({ expected }), Schema.isBetween({ minimum, maximum }, { expected }))
+}
+
 /** An array of 1 to `maximum` elements. Its length is checked before its elements. */
 export const arrayUpTo = <S extends Schema.Constraint>(maximum: number, element: S) =>
   Schema.Array(element)
@@ -212,7 +218,8 @@ const leaves = (
     case "Pointer":
       return leaves(issue.issue, [...path, ...issue.path], filter, body)
     case "Encoding":
-      return leaves(issue.issue, path, filter, body)
+      // A number of a query is text: what it must be is said of the number.
+      return issue.ast._tag === "Number" ? [violation(issue, path, undefined)] : leaves(issue.issue, path, filter, body)
     case "Filter":
       return leaves(issue.issue, path, issue, body)
     case "Composite":
@@ -240,10 +247,12 @@ const violation = (
   expected: filter?.filter.annotations?.expected ?? ("ast" in issue ? wordsOf(issue.ast) : "another value")
 })
 
-/** What a value of a schema is, in words: its annotation `expected`, or its type. */
+/** What a value of a schema is, in words: its annotation `expected`, that of its last check, or its type. */
 const wordsOf = (ast: SchemaAST.AST): string => {
-  const expected = ast.annotations?.["expected"]
-  if (typeof expected === "string") return expected
+  for (const annotations of [ast.annotations, ast.checks?.at(-1)?.annotations]) {
+    const expected = annotations?.["expected"]
+    if (typeof expected === "string") return expected
+  }
   switch (ast._tag) {
     case "String":
       return "text"

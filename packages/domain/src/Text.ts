@@ -4,13 +4,17 @@
 import * as Schema from "effect/Schema"
 
 /** A string of `minimum` to `maximum` code points without control characters. */
-export const text = (minimum: number, maximum: number) =>
-  Schema.String.annotate({ expected: "text" }).check(
-    minimum > 0
-      ? Schema.isBetweenCodePoints(minimum, maximum, { expected: `text of ${minimum} to ${maximum} characters` })
-      : Schema.isMaxCodePoints(maximum, { expected: `text of at most ${maximum} characters` }),
-    printable
-  )
+export const text = (minimum: number, maximum: number) => {
+  const sized = minimum > 0 ? between(minimum, maximum) : upTo(maximum)
+  return Schema.String.annotate({ expected: sized.annotations?.expected }).check(sized, printable)
+}
+
+/** At most so many code points. */
+export const upTo = (maximum: number) =>
+  Schema.isMaxCodePoints(maximum, { expected: `text of at most ${maximum} characters` })
+
+const between = (minimum: number, maximum: number) =>
+  Schema.isBetweenCodePoints(minimum, maximum, { expected: `text of ${minimum} to ${maximum} characters` })
 
 /** True for text that can be stored, shown and signed: no control characters, no lone surrogate. */
 export const isPrintable = (value: string): boolean => !control.test(value) && value.isWellFormed()

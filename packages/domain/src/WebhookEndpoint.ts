@@ -27,7 +27,7 @@ const SubscribedEvents = distinctUpTo(
   64,
   Schema.String.check(
     Schema.makeFilter(isEventName, {
-      expected: "an event of the catalog",
+      expected: "an event of the catalog, as charge.pix.paid",
       ...failsWith("INVALID_WEBHOOK_EVENT"),
       toJsonSchema: () => ({ enum: [...eventNames] })
     })

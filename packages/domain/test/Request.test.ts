@@ -133,7 +133,7 @@ describe("ERR-3: `message`", () => {
     ],
     [
       { amount: 1000, customer: { ...customer, document: "52998224726" } },
-      "The CPF or CNPJ is invalid. customer.document must be a CPF or CNPJ, got text of 11 characters."
+      "The CPF or CNPJ is invalid. customer.document must be a CPF or CNPJ with right check digits, got text of 11 characters."
     ],
     [
       { amount: 1000 },
@@ -141,16 +141,108 @@ describe("ERR-3: `message`", () => {
     ],
     [
       { amount: 1000, customer, expires_in: 59, reference: {} },
-      "The request is invalid. reference must be text or null, got an object; expires_in must be 60 to 604800 seconds, got 59."
+      "The request is invalid. reference must be text of at most 255 characters or null, got an object; expires_in must be a whole number of seconds from 60 to 604800, got 59."
     ],
     [
       { amount: 1000, customer: { ...customer, document: 52998224725, phone: 5511987654321 } },
-      "The request is invalid. customer.document must be text, got a long number; customer.phone must be text or null, got a long number."
+      "The request is invalid. customer.document must be a CPF or CNPJ with right check digits, got a long number; customer.phone must be text of at most 32 characters or null, got a long number."
     ],
     [[], "The request body must be a JSON object, got a list of 0."],
     [undefined, "The request body is empty. It must be a JSON object."]
   ])("of a charge: %j", (body, message) => {
     assert.strictEqual(messageOf(decodeCreateCharge(body)), message)
+  })
+
+  const somePayout = { amount: 1000, pix_key_type: "email", pix_key: "ana@example.com" }
+  const url = "an http or https URL without user info or control characters"
+
+  // Of each field, whatever is wrong with it: what is right, with its range.
+  it.each([
+    [decodeCreateCharge, { amount: 1e15, customer }, "amount", "at most 999999999999 cents"],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, expires_in: "1h" },
+      "expires_in",
+      "a whole number of seconds from 60 to 604800 or null"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, expires_in: 90.5 },
+      "expires_in",
+      "a whole number of seconds from 60 to 604800"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, expires_in: 3_600_000 },
+      "expires_in",
+      "a whole number of seconds from 60 to 604800"
+    ],
+    [decodeCreateCharge, { amount: 1000, customer, method: 7 }, "method", "pix or null"],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, description: [] },
+      "description",
+      "text of at most 140 characters or null"
+    ],
+    [decodeCreateCharge, { amount: 1000, customer, webhook_url: {} }, "webhook_url", `${url} or null`],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, webhook_url: "x".repeat(2049) },
+      "webhook_url",
+      "text of at most 2048 characters"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer, webhook_secret: 7 },
+      "webhook_secret",
+      "text of at most 255 characters or null"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer: { ...customer, name: 7 } },
+      "customer.name",
+      "text of 1 to 200 characters"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer: { ...customer, email: 7 } },
+      "customer.email",
+      "a valid e-mail address"
+    ],
+    [
+      decodeCreateCharge,
+      { amount: 1000, customer: { ...customer, email: "x".repeat(255) } },
+      "customer.email",
+      "text of at most 254 characters"
+    ],
+    [decodeCreatePayout, { ...somePayout, pix_key: 7 }, "pix_key", "text of 1 to 255 characters"],
+    [
+      decodeCreatePayout,
+      { ...somePayout, recipient_document: 7 },
+      "recipient_document",
+      "a CPF or CNPJ with right check digits or null"
+    ],
+    [decodeCreateWebhookEndpoint, { url: 7, events: ["charge.pix.paid"] }, "url", url],
+    [
+      decodeCreateWebhookEndpoint,
+      { url: "https://a.example", events: [7] },
+      "events.0",
+      "an event of the catalog, as charge.pix.paid"
+    ],
+    [
+      decodeCreateWebhookEndpoint,
+      { url: "https://a.example", events: ["paid"] },
+      "events.0",
+      "an event of the catalog, as charge.pix.paid"
+    ],
+    [decodeCreateWebhookEndpoint, { url: "https://a.example", events: [] }, "events", "a list of 1 to 64"]
+  ])("%#: %o %o: %s must be %s", (decode, body, field, right) => {
+    assert.include(messageOf(decode(body)), ` ${field} must be ${right}, got `)
+  })
+
+  it("says a reason once", () => {
+    const message = messageOf(decodeCreateCharge({ amount: 1000, customer, expires_in: 90.5 }))
+    assert.strictEqual(message?.split("expires_in").length, 2)
   })
 
   it("of a payout names the form of its key", () => {

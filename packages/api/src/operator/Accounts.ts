@@ -1,11 +1,12 @@
 /** Accounts, with their settings and their balances: OPR-13 to OPR-18. */
 import { Account, AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import { Balance } from "@pix-payments/domain/Balance"
+import { ExpiresIn } from "@pix-payments/domain/Charge"
 import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { Document } from "@pix-payments/domain/DocumentField"
 import { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import { listOf, listQuery } from "@pix-payments/domain/List"
-import { decoder, nullable } from "@pix-payments/domain/Request"
+import { decoder, nullable, wholeNumber } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -20,8 +21,8 @@ import { byId, Count, Id, StatementAccount, StatementAccountInput } from "./Fiel
 
 /** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
 export const PayoutFee = Schema.Struct({
-  fixed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })).annotate({ description: "Cents." }),
-  basis_points: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })).annotate({
+  fixed: wholeNumber(0, MAX_CENTS, "cents").annotate({ description: "Cents." }),
+  basis_points: wholeNumber(0, 10_000).annotate({
     description: "Hundredths of a percent of the amount."
   })
 }).annotate({ identifier: "PayoutFee" })
@@ -59,11 +60,9 @@ export const Name = text(1, 200)
 
 export const Phone = text(1, 32)
 
-const ExpiresIn = Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }))
+const DuplicateWindow = wholeNumber(0, 86_400, "seconds")
 
-const DuplicateWindow = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400 }))
-
-const ReleaseDelay = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 31_536_000 }))
+const ReleaseDelay = wholeNumber(0, 31_536_000, "seconds")
 
 /** The body of `POST /accounts`. */
 export const CreateAccount = Schema.Struct({
@@ -96,9 +95,7 @@ export const UpdateAccount = Schema.Struct({
   payouts_paused: Schema.optionalKey(Schema.Boolean),
   charges_paused: Schema.optionalKey(Schema.Boolean),
   connection_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }))),
-  approval_limit: Schema.optionalKey(
-    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })))
-  ),
+  approval_limit: Schema.optionalKey(Schema.NullOr(wholeNumber(0, MAX_CENTS, "cents"))),
   statement_account: Schema.optionalKey(Schema.NullOr(StatementAccountInput)),
   limits: Schema.optionalKey(LimitChanges)
 }).annotate({ identifier: "UpdateAccount" })

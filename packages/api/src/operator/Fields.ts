@@ -3,6 +3,7 @@ import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { InstantInput, parseInstant } from "@pix-payments/domain/Instant"
 import { listOf } from "@pix-payments/domain/List"
 import { personal } from "@pix-payments/domain/PersonalData"
+import { wholeNumber } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -58,9 +59,7 @@ export const instantFilter = Schema.optionalKey(InstantInput)
 /** When the items of a list were created. */
 export const createdFilters = { created_after: instantFilter, created_before: instantFilter }
 
-const centsFilter = Schema.optionalKey(
-  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CENTS })).annotate({ description: "Cents, included." })
-)
+const centsFilter = Schema.optionalKey(wholeNumber(1, MAX_CENTS, "cents").annotate({ description: "Cents, included." }))
 
 export const amountFilters = { amount_min: centsFilter, amount_max: centsFilter }
 

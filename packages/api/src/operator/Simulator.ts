@@ -3,7 +3,7 @@ import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { EndToEndId } from "@pix-payments/domain/EndToEndId"
 import { InstantInput } from "@pix-payments/domain/Instant"
 import { Refund } from "@pix-payments/domain/Refund"
-import { decoder, nullable } from "@pix-payments/domain/Request"
+import { decoder, nullable, wholeNumber } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -38,7 +38,7 @@ export const SimulatePay = Schema.Struct({
 }).annotate({ identifier: "SimulatePay" })
 export type SimulatePay = typeof SimulatePay.Type
 
-const Amount = nullable(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CENTS }))).annotateKey({
+const Amount = nullable(wholeNumber(1, MAX_CENTS, "cents")).annotateKey({
   description: "Cents; by default, all that is left of the charge."
 })
 

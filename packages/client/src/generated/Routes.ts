@@ -16,6 +16,8 @@ export interface Route {
   readonly keyed?: true
   /** Returns a list. */
   readonly list?: true
+  /** May return nothing. */
+  readonly empty?: true
 }
 
 export const routes = {
@@ -39,7 +41,7 @@ export const routes = {
     list: { method: "GET", path: "/v1/webhooks", list: true },
     create: { method: "POST", path: "/v1/webhooks", body: true },
     update: { method: "PATCH", path: "/v1/webhooks/{id}", id: true, body: true },
-    delete: { method: "DELETE", path: "/v1/webhooks/{id}", id: true },
+    delete: { method: "DELETE", path: "/v1/webhooks/{id}", id: true, empty: true },
     events: { method: "GET", path: "/v1/webhooks/events", list: true }
   }
 } as const satisfies Record<string, Record<string, Route>>

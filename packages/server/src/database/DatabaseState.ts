@@ -119,7 +119,8 @@ const query = `
       WHERE wait_event = 'SyncRep' AND usename = current_user AND query_start < now() - interval '6 seconds'
     ) AS commit_waits,
     coalesce((
-      SELECT extract(epoch FROM now() - min(xact_start))::float8 FROM pg_stat_activity WHERE usename = current_user
+      SELECT extract(epoch FROM now() - min(xact_start))::float8 FROM pg_stat_activity
+      WHERE usename = current_user AND datname = current_database()
     ), 0) AS oldest_transaction,
     coalesce((
       SELECT last_failed_time > coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver

@@ -1,5 +1,6 @@
 /** The state of the database, as its subscribers see it. */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,7 +12,7 @@ import { Metrics } from "../../src/base/observability/Metrics.ts"
 import { DatabaseState } from "../../src/database/DatabaseState.ts"
 import { isTransient } from "../../src/database/SqlState.ts"
 import { assertRefused, create, created } from "../support/ChargeRequests.ts"
-import { createDatabase, SERVICE_ROLE } from "../support/Postgres.ts"
+import { asService, createDatabase, createMigratedDatabase, SERVICE_ROLE } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -76,5 +77,28 @@ layer(TestService.layer(), { excludeTestServices: true })("A primary that become
       yield* stateReaching("ok")
       yield* eventually(create(key), ({ status }) => status === 201)
     })
+  )
+
+  it.effect("OPR-311: an old transaction is one of its own database, and not of another installation's", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const aged = (url: Redacted.Redacted<string>) =>
+        Effect.gen(function* () {
+          const connection = yield* PgConnection.make({ url: asService(url) })
+          yield* connection.queryValues("BEGIN", [], false)
+          yield* connection.queryValues("SELECT pg_sleep(4)", [], false)
+        })
+      const seconds = Effect.map(operate("GET", "/metrics"), ({ text }) =>
+        Number(/^pix_payments_database_oldest_transaction_seconds (\S+)$/m.exec(text)?.[1])
+      )
+      const other = yield* createMigratedDatabase
+      yield* aged(other)
+      const own = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+        Effect.andThen(Effect.sleep("1 second"), seconds)
+      )
+      assert.isBelow(Math.max(...own), 4)
+      yield* aged((yield* TestService).databaseUrl)
+      yield* eventually(seconds, (value) => value >= 4)
+    }).pipe(Effect.scoped)
   )
 })

@@ -51,7 +51,7 @@ layer(
         assert.strictEqual((yield* connection).state, "ready")
         assert.strictEqual(yield* circuitMetric, 0)
 
-        const repair = double.faults.always("dropped-before", { path: /\/cob\// })
+        const repair = double.faults.always("dropped-before")
         const failed: Array<string> = []
         while ((yield* connection).state === "ready") {
           assert.isBelow(failed.length, 10)
@@ -69,6 +69,11 @@ layer(
         yield* eventually(recoveriesDue, (count) => count === 0)
         assert.strictEqual(double.exchanges.length, called)
         assert.deepStrictEqual((yield* retrieve(key, before)).body.status, "pending")
+
+        // It is open until a call succeeds, also while one may be tried.
+        nowMs += 60_000
+        assert.strictEqual((yield* connection).state, "circuit_open")
+        assert.strictEqual(yield* circuitMetric, 1)
 
         repair()
         nowMs += 60_000

@@ -83,7 +83,10 @@ export const catalog = {
     "Accounts and bank accounts with a day that ended over an hour ago and is not closed, up to 10,000."
   ),
 
-  acquirer_connection_circuit_open: gauge("max", "1 while nothing is sent to the provider of a connection."),
+  acquirer_connection_circuit_open: gauge(
+    "max",
+    "1 from where the calls of a connection failed in a row until one succeeds."
+  ),
   acquirer_connection_calls_in_flight: gauge("sum", "Calls to the provider of a connection that are in flight."),
   acquirer_connection_certificate_seconds: gauge(
     "min",

@@ -45,7 +45,7 @@ const lookAtAll = Effect.fnUntraced(function* (awaySince: Map<string, number>) {
     const untilEndMs = status.certificateEndsAtMs - nowMs
     seen.push({
       id,
-      isOpen: status.circuit._tag === "Open",
+      isOpen: status.circuit._tag !== "Closed",
       inFlight: status.inFlight,
       certificateSeconds: untilEndMs / 1000
     })

@@ -168,7 +168,7 @@ export class ConnectionRegistry extends Context.Service<
             ? Effect.succeed("paused")
             : Effect.map(statusOf(connection), (status) => {
                 if (status === undefined) return "unusable"
-                return status.circuit._tag === "Open" ? "circuit_open" : "ready"
+                return status.circuit._tag === "Closed" ? "ready" : "circuit_open"
               }),
         statusOf,
         refresh

@@ -68,6 +68,12 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
           SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, account_id, application_id, 'api',
             'failed', 'pix', 100, to_timestamp(n), 2
           FROM charges, generate_series(1, 100) AS n WHERE id = ${ids[0]}::uuid`
+        const { call } = yield* TestService
+        for (const limit of ["x", "0", "101", "1.5", ""]) {
+          const refused = yield* call<{ readonly message: string }>("GET", `/v1/charges?limit=${limit}`, { key })
+          assert.strictEqual(refused.status, 400, limit)
+          assert.include(refused.body.message, "limit must be a whole number from 1 to 100, got text of ")
+        }
         const full = yield* listed(key, "?limit=100")
         assert.deepStrictEqual([full.data.length, full.has_more], [100, true])
         assert.deepStrictEqual(idsOf(full), idsOf(full).toSorted().toReversed())

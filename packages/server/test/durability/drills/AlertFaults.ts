@@ -1,0 +1,434 @@
+/** For each alert of `deploy/prometheus/rules.yml`: how its fault is put into a running installation. */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Net from "node:net"
+import { readFileSync } from "node:fs"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import * as Clock from "effect/Clock"
+import { someCharge } from "../../support/ChargeRequests.ts"
+import { operatorCredentials } from "../../support/Connections.ts"
+import { holding, somePayout } from "../../support/Money.ts"
+import type { connectedAccount } from "../../support/ConnectedProcess.ts"
+import { asService, onServer } from "../../support/Postgres.ts"
+import type { ServiceProcess } from "../../support/Process.ts"
+import { eventually } from "../../support/Receiver.ts"
+import { type Answer, newKey } from "../../support/TestService.ts"
+
+export interface Installation extends Pick<
+  Effect.Success<ReturnType<typeof connectedAccount>>,
+  "call" | "operate" | "key" | "accountId" | "connectionId"
+> {
+  readonly service: ServiceProcess
+  /** Of its database, for the owner. */
+  readonly url: Redacted.Redacted<string>
+  readonly double: PspDouble
+  /** Delays each answer of PostgreSQL from now on. */
+  readonly delayDatabase: (ms: number) => void
+  /** A callback of the bank to this path, below its connection's. */
+  readonly callBack: (path: string) => Effect.Effect<unknown, unknown>
+  /** A token of an admin, which is not the installation's. */
+  readonly adminToken: string
+}
+
+export interface Fault {
+  readonly what: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Its database archives its WAL, in vain. */
+  readonly archives?: boolean
+  /** Before Prometheus looks. */
+  readonly prepare?: (installation: Installation) => Effect.Effect<unknown, unknown, Scope.Scope>
+  readonly inject: (installation: Installation) => Effect.Effect<unknown, unknown, Scope.Scope>
+  /** Until the expression may hold: an age, a window, the interval of a check. */
+  readonly takesSeconds?: number
+  /** Other alerts that the fault rightly raises. */
+  readonly also?: ReadonlyArray<string>
+}
+
+const run =
+  (statement: string) =>
+  ({ url }: Pick<Installation, "url">) =>
+    onServer(statement, url)
+
+/** Runs statements in a transaction that stays open. */
+const hold = (url: Redacted.Redacted<string>, ...statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const connection = yield* PgConnection.make({ url })
+    for (const statement of ["BEGIN", "SET LOCAL idle_in_transaction_session_timeout = 0", ...statements]) {
+      yield* connection.queryValues(statement, [], false)
+    }
+  })
+
+const locked =
+  (table: string, mode = "ACCESS EXCLUSIVE") =>
+  ({ url }: Installation) =>
+    hold(url, `LOCK TABLE ${table} IN ${mode} MODE`)
+
+/** Repeats until the installation ends, whether it fails or not. */
+const every = (seconds: number, effect: Effect.Effect<unknown, unknown, Scope.Scope>) =>
+  Effect.forkScoped(Effect.forever(Effect.andThen(Effect.ignore(Effect.scoped(effect)), Effect.sleep(seconds * 1000))))
+
+const times = (count: number, effect: Effect.Effect<unknown, unknown>) =>
+  Effect.all(
+    Array.from({ length: count }, () => Effect.ignore(effect)),
+    { concurrency: count, discard: true }
+  )
+
+const expecting = <A>(status: number, answer: Effect.Effect<Answer<A>>) =>
+  Effect.map(answer, (given) => {
+    if (given.status !== status) throw new Error(`${given.status}: ${given.text}`)
+    return given.body
+  })
+
+/** A creation, whatever its answer. */
+const asked = ({ call, key }: Pick<Installation, "call" | "key">, fields: object = {}) =>
+  call<{ readonly id: string }>("POST", "/v1/charges", {
+    key,
+    idempotencyKey: newKey(),
+    body: { ...someCharge, ...fields }
+  })
+
+/** A charge, also on a machine that is busy. */
+const charged = (installation: Pick<Installation, "call" | "key">, fields?: object) =>
+  Effect.map(
+    eventually(asked(installation, fields), ({ status }) => status === 201),
+    ({ body }) => body
+  )
+
+/** The account uses the simulator. */
+const simulated = ({ accountId, operate }: Installation) =>
+  expecting(
+    200,
+    operate("PATCH", `/operator/v1/accounts/${accountId}`, { body: { connection_id: SIMULATOR_CONNECTION } })
+  )
+
+const paid = (installation: Installation, fields?: object) =>
+  Effect.gen(function* () {
+    yield* simulated(installation)
+    const { id } = yield* charged(installation, fields)
+    yield* expecting(200, installation.operate("POST", `/operator/v1/simulator/charges/${id}/pay`))
+    return id
+  })
+
+/** With the endpoint of the account, whose receiver nobody reaches. */
+const withEndpoint = ({ call, key }: Installation) =>
+  expecting(
+    201,
+    call("POST", "/v1/webhooks", {
+      key,
+      body: { url: "http://127.0.0.1:9/hook", events: ["charge.pix.created", "charge.pix.emitted"] }
+    })
+  )
+
+export const faults: Readonly<Record<string, Fault>> = {
+  PixDown: { what: "`kill -9`", inject: ({ service }) => Effect.sync(() => service.signal("SIGKILL")) },
+  PixDatabase: {
+    what: "the database takes no connections",
+    inject: ({ url }) => {
+      const name = new URL(Redacted.value(url)).pathname.slice(1)
+      return Effect.andThen(
+        onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`),
+        onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+      )
+    },
+    takesSeconds: 15
+  },
+  PixDatabaseSlow: {
+    what: "each answer of PostgreSQL takes 1.05 s",
+    inject: ({ delayDatabase }) => Effect.sync(() => delayDatabase(1050)),
+    takesSeconds: 15,
+    // Queries then wait for connections as well.
+    also: ["PixDatabase"]
+  },
+  PixOldTransaction: {
+    what: "a transaction of the service's role stays open",
+    inject: ({ url }) => hold(asService(url), "SELECT pg_current_xact_id()"),
+    takesSeconds: 315
+  },
+  PixLoopStalled: {
+    what: "a lock on the table that one loop writes",
+    prepare: locked("charge_words", "EXCLUSIVE"),
+    inject: charged,
+    takesSeconds: 130
+  },
+  PixWorkerRestarted: {
+    what: "`kill -9` of one of two workers",
+    env: { PROCESSES: "2", DATABASE_CONNECTIONS: "4" },
+    inject: ({ service: { pid } }) =>
+      Effect.sync(() => {
+        const [worker] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ")
+        process.kill(Number(worker), "SIGKILL")
+      })
+  },
+  PixEventLoop: {
+    what: "SIGSTOP for 1.2 s every 4 s",
+    inject: ({ service }) =>
+      every(
+        2.8,
+        Effect.andThen(
+          Effect.sync(() => service.signal("SIGSTOP")),
+          Effect.ensuring(
+            Effect.sleep(1200),
+            Effect.sync(() => service.signal("SIGCONT"))
+          )
+        )
+      ),
+    takesSeconds: 15
+  },
+  PixOutwardOff: { what: "`OUTWARD=off`", env: { OUTWARD: "off" }, inject: () => Effect.void },
+  PixInternalErrors: {
+    what: "a table is gone",
+    prepare: run("ALTER TABLE bank_statements RENAME TO gone"),
+    inject: ({ adminToken, operate }) =>
+      operate("GET", "/operator/v1/bank-statements", { headers: { "x-operator-token": adminToken } })
+  },
+  PixUnavailable: {
+    what: "a lock on the keys of creations",
+    prepare: locked("idempotency_keys"),
+    inject: (installation) => every(2, Effect.forkDetach(asked(installation))),
+    takesSeconds: 30
+  },
+  PixChargesSlow: {
+    what: "the keys of creations are locked for 2.5 s, again and again",
+    inject: (installation) =>
+      Effect.gen(function* () {
+        yield* every(1, asked(installation))
+        yield* every(1, Effect.andThen(locked("idempotency_keys")(installation), Effect.sleep(2500)))
+      }),
+    takesSeconds: 45
+  },
+  PixAccountShed: {
+    what: "150 calls of one caller, of which 35 wait",
+    env: { MAX_REQUESTS_IN_FLIGHT: "40" },
+    prepare: locked("idempotency_keys"),
+    inject: (installation) =>
+      Effect.gen(function* () {
+        yield* Effect.forkScoped(times(36, asked(installation)))
+        yield* Effect.sleep(1000)
+        yield* Effect.forEach(Array.from({ length: 150 }), () => asked(installation), { discard: true })
+      }),
+    takesSeconds: 15,
+    also: ["PixUnavailable"]
+  },
+  PixConnectionsCut: {
+    what: "80 connections where 20 are allowed",
+    env: { MAX_CONNECTIONS: "20" },
+    inject: ({ service }) =>
+      Effect.acquireRelease(
+        Effect.sync(() =>
+          Array.from({ length: 80 }, () => {
+            const socket = Net.connect(Number(new URL(service.publicUrl).port), "127.0.0.1")
+            return socket.on("error", () => {})
+          })
+        ),
+        (sockets) => Effect.sync(() => sockets.forEach((socket) => socket.destroy()))
+      )
+  },
+  PixUnauthorized: {
+    what: "150 calls with a wrong key",
+    inject: ({ call }) => times(150, call("GET", "/v1/account", { key: "pk_live_wrong" }))
+  },
+  PixRateLimited: {
+    what: "100 calls a minute where 20 are allowed",
+    env: { RATE_LIMIT_PER_MINUTE: "20" },
+    inject: ({ call, key }) => every(0.6, call("GET", "/v1/account", { key })),
+    takesSeconds: 75
+  },
+  PixSignInsRefused: {
+    what: "20 calls with a wrong operator token",
+    inject: ({ operate }) =>
+      times(20, operate("GET", "/operator/v1/accounts", { headers: { "x-operator-token": "a guess" } }))
+  },
+  PixInstallationToken: {
+    what: "a call with the installation's token",
+    inject: ({ operate }) => operate("GET", "/operator/v1/accounts")
+  },
+  PixBankAway: {
+    what: "the bank ends",
+    inject: (installation) =>
+      Effect.andThen(
+        Effect.promise(() => installation.double.close()),
+        every(2, asked(installation))
+      ),
+    takesSeconds: 60
+  },
+  PixBankUnclear: {
+    what: "every third call is never answered",
+    inject: (installation) =>
+      Effect.gen(function* () {
+        yield* every(1, asked(installation))
+        yield* every(
+          3,
+          Effect.sync(() => installation.double.faults.once("hang", { path: /\/cob\// }))
+        )
+      }),
+    takesSeconds: 60
+  },
+  PixCertificateEnds: {
+    what: "the client's certificate of a bank ends in five days",
+    inject: ({ adminToken, connectionId, double, operate }) =>
+      Effect.gen(function* () {
+        const validToMs = (yield* Clock.currentTimeMillis) + 5 * 86_400_000
+        const { cert, key } = yield* Effect.promise(() =>
+          double.authority.issue({ name: "merchant", usage: "client", validToMs })
+        )
+        return yield* expecting(
+          200,
+          operate("PATCH", `/operator/v1/connections/${connectionId}`, {
+            headers: { "x-operator-token": adminToken },
+            body: { credentials: { ...operatorCredentials(double), certificate: cert, private_key: key } }
+          })
+        )
+      }),
+    takesSeconds: 30
+  },
+  PixSweepLate: {
+    what: "the bank's list of payments is never answered",
+    inject: ({ double }) => Effect.sync(() => double.faults.always("hang", { path: /\/pix(\?|$)/ })),
+    takesSeconds: 330,
+    also: ["PixBankUnclear", "PixBankAway"]
+  },
+  PixChargesProcessing: {
+    what: "the bank never answers a creation",
+    inject: (installation) =>
+      Effect.sync(() => installation.double.faults.always("hang", { path: /\/cob\// })).pipe(
+        Effect.andThen(asked(installation))
+      ),
+    takesSeconds: 315,
+    also: ["PixBankUnclear", "PixBankAway"]
+  },
+  PixPayoutsProcessing: {
+    what: "a payout was sent 31 minutes ago",
+    prepare: (installation) =>
+      Effect.gen(function* () {
+        yield* paid(installation, { amount: 100_000 })
+        const options = { key: installation.key, idempotencyKey: newKey(), body: { ...somePayout, ...holding } }
+        yield* expecting(201, installation.call("POST", "/v1/payouts", options))
+      }),
+    inject: run(`UPDATE payouts SET created_at = now() - interval '31 minutes' WHERE status = 'processing'`),
+    takesSeconds: 20
+  },
+  PixLedgerDiffers: {
+    what: "a balance is changed by hand",
+    inject: run(`UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'available'`),
+    takesSeconds: 660
+  },
+  PixWebhooksLate: {
+    what: "deliveries are locked by somebody else",
+    prepare: withEndpoint,
+    inject: (installation) =>
+      Effect.gen(function* () {
+        yield* charged(installation)
+        yield* Effect.sleep(4000)
+        yield* run(`UPDATE deliveries SET due_at = now() WHERE status = 'scheduled'`)(installation)
+        yield* hold(installation.url, "SELECT id FROM deliveries WHERE status = 'scheduled' FOR UPDATE")
+      }),
+    takesSeconds: 135
+  },
+  PixOutboxLate: {
+    what: "an endpoint is locked by somebody else",
+    prepare: (installation) =>
+      Effect.andThen(withEndpoint(installation), hold(installation.url, "SELECT id FROM webhook_endpoints FOR UPDATE")),
+    inject: charged,
+    takesSeconds: 135
+  },
+  PixSetAside: {
+    what: "PostgreSQL refuses one delivery",
+    prepare: (installation) =>
+      Effect.gen(function* () {
+        yield* withEndpoint(installation)
+        yield* run(
+          `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`
+        )(installation)
+        yield* run(`CREATE TRIGGER poison BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION poison()`)(
+          installation
+        )
+      }),
+    inject: charged,
+    takesSeconds: 30
+  },
+  PixDisputeDeadline: {
+    what: "the deadline of a dispute is in five hours",
+    prepare: (installation) =>
+      Effect.flatMap(paid(installation), (id) =>
+        expecting(
+          201,
+          installation.operate("POST", `/operator/v1/simulator/charges/${id}/infraction`, {
+            body: { reason: "fraude" }
+          })
+        )
+      ),
+    inject: run(`UPDATE disputes SET defense_deadline_at = now() + interval '5 hours'`),
+    takesSeconds: 20
+  },
+  PixCallbacksRefused: {
+    what: "ten callbacks with a wrong secret",
+    inject: ({ callBack }) => times(10, callBack("/wrong/pix"))
+  },
+  PixCallbacksMissing: {
+    what: "payments that the bank calls back about nowhere",
+    inject: (installation) =>
+      every(
+        40,
+        Effect.map(charged(installation), ({ id }) => installation.double.provider.receipts.payCob(txidFromId(id)))
+      ),
+    takesSeconds: 200
+  },
+  PixExceptionsOpen: {
+    what: "a payment of a canceled charge",
+    prepare: simulated,
+    inject: ({ adminToken, call, key, operate }) =>
+      Effect.gen(function* () {
+        const { id } = yield* charged({ call, key })
+        yield* expecting(200, call("POST", `/v1/charges/${id}/cancel`, { key }))
+        yield* operate("POST", `/operator/v1/simulator/charges/${id}/pay`, {
+          headers: { "x-operator-token": adminToken }
+        })
+      }),
+    takesSeconds: 30
+  },
+  PixWebhooksFail: {
+    what: "nobody answers at the endpoint",
+    prepare: withEndpoint,
+    inject: (installation) => every(5, asked(installation)),
+    takesSeconds: 60
+  },
+  PixPartitions: {
+    what: "the partitions of the months to come are gone",
+    inject: run(
+      `DO $$ DECLARE name text; BEGIN
+        FOR name IN SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+          WHERE i.inhparent = 'changes'::regclass AND c.relname > 'changes_' || to_char(now(), 'YYYY_MM')
+        LOOP EXECUTE 'DROP TABLE ' || name; END LOOP; END $$`
+    ),
+    takesSeconds: 60
+  },
+  PixCloseOverdue: {
+    what: "a day cannot be closed",
+    prepare: (installation) => Effect.andThen(paid(installation), locked("closes", "EXCLUSIVE")(installation)),
+    inject: (installation) =>
+      Effect.andThen(
+        run("UPDATE ledger_transfers SET day = day - 3")(installation),
+        run("UPDATE ledger_accounts SET day = day - 3, open_day = open_day - 3")(installation)
+      ),
+    takesSeconds: 60,
+    also: ["PixLoopStalled"]
+  },
+  PixArchiveFailing: {
+    what: "`archive_command=false`",
+    archives: true,
+    inject: run("SELECT pg_switch_wal()::text"),
+    takesSeconds: 90
+  }
+}
+
+/** Alerts whose faults only `promtool test rules` has, and why. */
+export const notInjected: Readonly<Record<string, string>> = {
+  PixPaymentsMissing: "compares with a week ago",
+  PixBankDiffers: "is of a line of the bank that is a day old",
+  PixLedgerUnverified: "an hour without a check, whose loop tells of it before",
+  PixRequestLogLost: "100,000 lines while the database is away"
+}
