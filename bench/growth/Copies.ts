@@ -47,7 +47,7 @@ const shared = new Set(["connection_id", "receiver_id"])
 /** Texts that are unique for each charge. */
 const keys = new Set(["idempotency_key", "end_to_end_id", "key", "request_id", "reference"])
 
-const functions = [
+export const functions = [
   // A UUIDv7 of another time.
   `CREATE FUNCTION growth_id(id uuid, n integer, later bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
     RETURN (lpad(to_hex(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint + later), 12, '0')
@@ -59,7 +59,7 @@ const functions = [
 ]
 
 /** The SQL of a column of copy `n`, which is `later` milliseconds after its template and belongs to account `owner`. */
-const copied = (name: string, type: string): string => {
+export const copied = (name: string, type: string): string => {
   if (owners.has(name)) return `growth_owner(${name}, owner)`
   if (name === "digest") return "md5(digest::text || n)::uuid"
   if (type === "uuid" && !name.endsWith("_hash") && !shared.has(name)) return `growth_id(${name}, n, later)`
@@ -70,7 +70,7 @@ const copied = (name: string, type: string): string => {
   return keys.has(name) ? `growth_key(${name}, n)` : name
 }
 
-const columnsOf = async (database: Client, table: string) => {
+export const columnsOf = async (database: Client, table: string) => {
   const { rows } = await database.query<{ name: string; type: string }>(
     `SELECT column_name AS name, udt_name AS type FROM information_schema.columns
      WHERE table_name = $1 AND table_schema = current_schema() AND is_generated = 'NEVER' ORDER BY ordinal_position`,

@@ -36,14 +36,14 @@ const pathsOf = (chargeId: string, accountId: string): ReadonlyArray<string> => 
   "/operator/v1/ledger/verify"
 ]
 
-interface Server {
+export interface Server {
   readonly port: number
   readonly operatorPort: number
   readonly token: string
   readonly apiKey: string
 }
 
-/** Reads each path `runs` times, after one time that is not measured. */
+/** Reads of the account of the oldest charge. */
 export const measureReads = Effect.fnUntraced(function* (server: Server, databaseUrl: string, runs: number) {
   const [oldest] = yield* withDatabase(databaseUrl, async (database) => {
     const { rows } = await database.query<{ id: string; account_id: string }>(
@@ -52,12 +52,26 @@ export const measureReads = Effect.fnUntraced(function* (server: Server, databas
     return rows
   })
   if (oldest === undefined) return yield* new BenchError({ message: "there is no charge" })
+  const reads = yield* measurePaths(server, databaseUrl, pathsOf(oldest.id, oldest.account_id), runs)
+  return reads.map((read) => ({
+    ...read,
+    path: read.path.replaceAll(oldest.id, "{id}").replaceAll(oldest.account_id, "{account}")
+  }))
+})
+
+/** Reads each path `runs` times, after one time that is not measured. */
+export const measurePaths = Effect.fnUntraced(function* (
+  server: Server,
+  databaseUrl: string,
+  paths: ReadonlyArray<string>,
+  runs: number
+) {
   const idlePages: Array<number> = []
   for (let run = 0; run < runs; run++) {
     const before = yield* touched(databaseUrl)
     idlePages.push((yield* touched(databaseUrl)) - before)
   }
-  return yield* Effect.forEach(pathsOf(oldest.id, oldest.account_id), (path) =>
+  return yield* Effect.forEach(paths, (path) =>
     Effect.gen(function* () {
       yield* get(server, path)
       const times: Array<number> = []
@@ -70,7 +84,7 @@ export const measureReads = Effect.fnUntraced(function* (server: Server, databas
         pages.push((yield* touched(databaseUrl)) - before)
       }
       return {
-        path: path.replaceAll(oldest.id, "{id}").replaceAll(oldest.account_id, "{account}"),
+        path,
         medianMs: median(times),
         slowestMs: Math.max(...times),
         pages: Math.max(0, median(pages) - median(idlePages))
@@ -94,7 +108,7 @@ const touched = (databaseUrl: string) =>
 
 const STATISTICS_DELAY_MS = 1200
 
-const get = ({ apiKey, operatorPort, port, token }: Server, path: string) =>
+export const get = ({ apiKey, operatorPort, port, token }: Server, path: string) =>
   Effect.tryPromise({
     try: async () => {
       const url = `http://127.0.0.1:${path.startsWith("/v1") ? port : operatorPort}${path}`
@@ -104,6 +118,7 @@ const get = ({ apiKey, operatorPort, port, token }: Server, path: string) =>
       const response = await fetch(url, { headers })
       const text = await response.text()
       if (!response.ok && response.status !== 404) throw new Error(`${response.status} ${text}`)
+      return text
     },
     catch: (cause) => new BenchError({ message: `GET ${path} fails: ${String(cause)}` })
   })

@@ -163,7 +163,8 @@ export const payCharges = Effect.fnUntraced(function* (
   if (waiting.length > 0) return yield* new BenchError({ message: waiting.join("; ") })
 })
 
-const call = (port: number, path: string, headers: Readonly<Record<string, string>>, body: object) =>
+/** A POST that succeeds. */
+export const call = (port: number, path: string, headers: Readonly<Record<string, string>>, body: object) =>
   Effect.tryPromise({
     try: async () => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {

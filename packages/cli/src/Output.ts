@@ -80,11 +80,13 @@ const styles: Readonly<Record<string, (text: string) => string>> = {
 const cell = (name: string, value: unknown): string => {
   if (value === null || value === undefined) return "–"
   if (typeof value === "number" && moneyFields.has(name)) return reais(value)
-  if (typeof value === "string" && name.endsWith("_at")) return value.replace("T", " ").replace(/\.\d+Z$/, "Z")
+  if (typeof value === "string" && (name === "at" || name.endsWith("_at")))
+    return value.replace("T", " ").replace(/\.\d+Z$/, "Z")
   if (typeof value === "string") return printable(value)
   if (isRow(value) && typeof value["name"] === "string") return printable(value["name"])
   // A destination without a Pix key is a bank account.
   if (isRow(value) && "pix_key" in value) return printable(String(value["pix_key"] ?? value["account"]))
+  if (Array.isArray(value) && value.length === 0) return "–"
   if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return printable(value.join(", "))
   return typeof value === "object" ? printable(JSON.stringify(value)) : String(value)
 }
@@ -123,7 +125,7 @@ const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
   return [...names.filter((name) => name !== "created_at").slice(0, 6), ...last]
 }
 
-/** A table with a column for each field, and with its names. Amounts are aligned to the right. */
+/** A table with a column for each field, and with its names. Numbers are aligned to the right. */
 export const showTable = (rows: ReadonlyArray<Row>, indent = "", hasHeader = true): void => {
   // The balance of an account and the summary of a request are parts of their rows.
   const flat = rows.map((row) => ({ ...Object(row["balance"]), ...Object(row["summary"]), ...row }))
@@ -134,13 +136,14 @@ export const showTable = (rows: ReadonlyArray<Row>, indent = "", hasHeader = tru
       return text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text
     })
   )
+  const isNumber = names.map((name) => moneyFields.has(name) || flat.some((row) => typeof row[name] === "number"))
   const widths = names.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]!.length)))
   const aligned = (texts: ReadonlyArray<string>, style: (name: string, text: string) => string) =>
     texts
       .map((text, column) => {
         const name = names[column]!
         const width = widths[column]!
-        return style(name, moneyFields.has(name) ? text.padStart(width) : text.padEnd(width))
+        return style(name, isNumber[column]! ? text.padStart(width) : text.padEnd(width))
       })
       .join("  ")
       .trimEnd()

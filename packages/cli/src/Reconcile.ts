@@ -9,7 +9,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { exitCodes, Failure, usage } from "./Failure.ts"
 import { call, type Service } from "./OperatorClient.ts"
-import { type Row, showFields, showTable, wantsJson, writeJson } from "./Output.ts"
+import { type Row, showFields, wantsJson, writeJson } from "./Output.ts"
 import { signedIn } from "./Profile.ts"
 import { notice, withTime } from "./Terminal.ts"
 
@@ -65,8 +65,7 @@ export const reconcileCommand = Command.make(
       const { data, has_more: hasMore } = body as { data: ReadonlyArray<ReconciliationLine>; has_more: boolean }
       if (json) writeJson({ ...found, lines: data })
       else {
-        showFields({ ...found })
-        if (data.length > 0) showTable(data.map(rowOf))
+        showFields({ ...found, lines: data.map(rowOf) })
         if (hasMore) notice(`There are more lines: pix reconciliations lines ${found.id} --all`)
       }
       const isUnmatched = found.states.some(({ state }) => unmatchedStates.some((each) => each === state))

@@ -1,6 +1,8 @@
 /** `pix reconcile`: waits for the comparison, and says by its exit code whether all matches. */
 import { assert, describe, it as test } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { stripVTControlCharacters } from "node:util"
+import { hasTerminal, pix } from "./support/Pix.ts"
 import { asking, json, serving } from "./support/Service.ts"
 
 const ID = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"
@@ -51,5 +53,49 @@ describe("pix reconcile", () => {
       assert.strictEqual((yield* reconcile(failed.port)).code, 1)
       assert.strictEqual((yield* reconcile(failed.port, "yesterday")).code, 2)
     }).pipe(Effect.scoped)
+  )
+
+  test.live.skipIf(!hasTerminal)(
+    "CLI-7, CLI-39: a terminal shows the sums, the balance by the bank's API and the lines, numbers to the right",
+    () =>
+      Effect.gen(function* () {
+        const at = "2026-11-26T17:55:33.170Z"
+        const line = (state: string, difference: number, ageDays: number) => ({
+          id: ID,
+          object: "reconciliation_line",
+          state,
+          difference,
+          end_to_end_id: null,
+          source: null,
+          bank: { amount: difference },
+          books: null,
+          age_days: ageDays
+        })
+        const { port } = yield* comparing(
+          {
+            states: [
+              { state: "owner", count: 1, difference: 1_234_500 },
+              { state: "missing_here", count: 12, difference: 2500 }
+            ],
+            balance: { at, bank: 104_900, books: 4200, difference: 100_700, change: 700, problem: null }
+          },
+          [line("owner", 1_234_500, 1), line("missing_here", 2500, 12)]
+        )
+        const env = { PIX_URL: `http://127.0.0.1:${port}`, PIX_TOKEN: "a token" }
+        const args = ["reconcile", "--connection", ID, "--day", "2026-11-25"]
+        const shown = yield* pix(args, { env, onTerminal: true })
+        const lines = stripVTControlCharacters(shown.out).split("\r\n")
+        assert.includeMembers(lines, [
+          "  state         count    difference",
+          "  owner             1  R$ 12.345,00",
+          "  missing_here     12      R$ 25,00",
+          "  at          2026-11-26 17:55:33Z",
+          "  bank        R$ 1.049,00",
+          "  change      R$ 7,00",
+          "lines",
+          "  state           difference          bank  books  source  end_to_end_id  description  age_days",
+          "  missing_here      R$ 25,00      R$ 25,00      –  –       –              –                  12"
+        ])
+      }).pipe(Effect.scoped)
   )
 })

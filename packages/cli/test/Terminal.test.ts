@@ -6,13 +6,12 @@ import { temporaryFolder } from "@pix-payments/server/test/Postgres"
 import { eventually, receiver } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { type Running, start } from "./support/Pix.ts"
+import { hasTerminal, type Running, start } from "./support/Pix.ts"
 
-const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script")
 if (!hasTerminal) process.stderr.write("pix is not tested on a terminal: script (util-linux) is not installed\n")
 
 const WITHIN_MS = 60_000

@@ -44,6 +44,9 @@ export const installed = async (): Promise<string> => {
   return folder
 }
 
+/** Whether there is `script` (util-linux), which gives `pix` a terminal. */
+export const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script")
+
 export interface Ended {
   readonly code: number | null
   readonly out: string

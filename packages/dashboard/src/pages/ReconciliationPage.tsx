@@ -5,7 +5,9 @@ import { useLoaded } from "../app/Loaded.ts"
 import { query, withQuery } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
+import { dayText } from "../format/Time.ts"
 import { Action } from "../parts/Action.tsx"
+import { nounOf } from "../parts/auditWords.ts"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
@@ -24,7 +26,7 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
       {(day) => (
         <>
           <Head
-            title={day.day}
+            title={dayText(day.day)}
             state={day.status}
             stateName={dayStatusName(day.status)}
             id={day.id}
@@ -45,9 +47,11 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
           </Head>
           {day.reason !== null && <p class="card banner warn">{remarkText(day.reason)}</p>}
           <section class="cols">
-            <States day={day} />
+            <div class="stack">
+              <States day={day} />
+              <Balance of={day.balance} />
+            </div>
             <Sums day={day} />
-            <Balance of={day.balance} />
           </section>
           <Lines day={day} />
         </>
@@ -149,7 +153,17 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
           rows={value.data}
           linkOf={linkOf}
           columns={[
-            { name: text.state, cell: ({ state: of }) => <State of={of} name={lineStateName(of)} /> },
+            {
+              name: text.state,
+              cell: (line) => (
+                <>
+                  <State of={line.state} name={lineStateName(line.state)} />
+                  <div class="narrow quiet under">
+                    <Description of={line} />
+                  </div>
+                </>
+              )
+            },
             { name: text.bank, cell: ({ bank }) => <Amount of={bank} />, wide: true, right: true },
             { name: text.books, cell: ({ books }) => <Amount of={books} />, wide: true, right: true },
             {
@@ -158,7 +172,9 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
               right: true
             },
             { name: words().fields.description, cell: (line) => <Description of={line} />, wide: true },
-            { name: text.suggestions, cell: (line) => <Suggestions of={line} />, wide: true },
+            ...(value.data.some(({ suggestions }) => suggestions.length > 0)
+              ? [{ name: text.suggestions, cell: suggestionsOf, wide: true }]
+              : []),
             {
               name: text.ageName,
               cell: ({ age_days }) => <span class="nowrap">{text.age(age_days)}</span>,
@@ -202,11 +218,11 @@ const linkOf = ({ account_id, source, state, suggestions }: ReconciliationLine):
 const Description = ({ of: { bank, end_to_end_id } }: { readonly of: ReconciliationLine }) =>
   bank === null ? <code>{end_to_end_id}</code> : <bdi>{bank.description}</bdi>
 
-const Suggestions = ({ of: { suggestions } }: { readonly of: ReconciliationLine }) => (
+const suggestionsOf = ({ suggestions }: ReconciliationLine) => (
   <>
     {suggestions.map((each) => {
       const page = pageOf(each)
-      const label = `${each.object} ${each.day}`
+      const label = `${nounOf(each.object)} ${dayText(each.day)}`
       return <div key={each.id}>{page === undefined ? label : <a href={page}>{label}</a>}</div>
     })}
   </>

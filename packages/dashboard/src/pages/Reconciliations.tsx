@@ -8,11 +8,13 @@ import { useLoaded } from "../app/Loaded.ts"
 import { may } from "../app/Session.ts"
 import { base64Of } from "../format/Base64.ts"
 import { money } from "../format/Money.ts"
+import { dayText } from "../format/Time.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card } from "../parts/Detail.tsx"
 import { type Files, refusal } from "../parts/Form.tsx"
 import { daysText } from "../parts/Days.tsx"
 import { List, Table } from "../parts/List.tsx"
+import { Named } from "../parts/Named.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -50,8 +52,18 @@ export const Reconciliations = () => {
         load={(api, query) => api.reconciliations.list({ query })}
         linkOf={({ id }) => `/reconciliations/${id}`}
         columns={[
-          { name: text.day, cell: ({ day }) => <span class="nowrap">{day}</span> },
-          { name: fields.status, cell: ({ status }) => <State of={status} name={dayStatusName(status)} /> },
+          {
+            name: text.day,
+            cell: ({ connection_id, day }) => (
+              <>
+                <span class="nowrap">{dayText(day)}</span>
+                <div class="quiet under">
+                  <Named kind="connections" id={connection_id} />
+                </div>
+              </>
+            )
+          },
+          { name: fields.status, cell: ({ status }) => <State of={status} name={dayStatusName(status)} />, wide: true },
           { name: text.unmatched, cell: (day) => unmatchedOf(day) || "–", right: true },
           { name: text.bank, cell: ({ bank_total }) => money(bank_total), wide: true, right: true },
           { name: text.books, cell: ({ books_total }) => money(books_total), wide: true, right: true },

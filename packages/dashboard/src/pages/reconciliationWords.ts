@@ -39,7 +39,7 @@ export const reconciliationWords = inBoth({
     files: "Files",
     filesHint: "OFX or CNAB 240, up to 8 MiB each",
     imported: (read: number, added: number, unread: number) =>
-      `${read} lines read, ${added} new${unread === 0 ? "" : `, ${unread} not read`}`,
+      `${read} ${read === 1 ? "line" : "lines"} read, ${added} new${unread === 0 ? "" : `, ${unread} not read`}`,
     line: (line: number) => `line ${line}`,
     importedFiles: "Imported files",
     file: "File",
@@ -83,7 +83,8 @@ export const reconciliationWords = inBoth({
     files: "Arquivos",
     filesHint: "OFX ou CNAB 240, até 8 MiB cada",
     imported: (read: number, added: number, unread: number) =>
-      `${read} lançamentos lidos, ${added} novos${unread === 0 ? "" : `, ${unread} não lidos`}`,
+      `${read} ${read === 1 ? "lançamento lido" : "lançamentos lidos"}, ${added} ${added === 1 ? "novo" : "novos"}` +
+      (unread === 0 ? "" : `, ${unread} ${unread === 1 ? "não lido" : "não lidos"}`),
     line: (line: number) => `linha ${line}`,
     importedFiles: "Arquivos importados",
     file: "Arquivo",
@@ -112,7 +113,7 @@ export const reconciliationWords = inBoth({
     ageName: "Idade",
     suggestions: "Pode ser",
     leftOut: (count: number) => `Mais ${count} lançamentos não são guardados.`,
-    statuses: { requested: "pedida", done: "conferido", failed: "não conferido" }
+    statuses: { requested: "a conferir", done: "conferido", failed: "não conferido" }
   }
 })
 

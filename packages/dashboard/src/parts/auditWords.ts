@@ -15,6 +15,9 @@ export const operationName = (operation: string): string => {
 export const auditFieldName = (field: string): string | undefined => auditWords().fields[field]
 
 /** How an operator signed in. */
+/** A kind of resource. */
+export const nounOf = (object: string): string => auditWords().nouns[object] ?? object
+
 export const viaName = (via: string | null): string => (via === null ? "" : (auditWords().via[via] ?? via))
 
 const auditWords = inBoth({

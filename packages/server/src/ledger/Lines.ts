@@ -14,8 +14,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { UnknownCursor } from "../base/Errors.ts"
-import type { Page } from "../database/statements/Paging.ts"
+import { inIndexOrder, type Page } from "../database/statements/Paging.ts"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../database/statements/Seek.ts"
 import { statement, uuids } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
@@ -94,13 +95,16 @@ export class Lines extends Context.Service<
 >()("@pix-payments/server/Lines") {
   static readonly layer = Layer.effect(
     Lines,
-    Effect.map(SqlClient, (sql) =>
-      Lines.of({
+    Effect.map(SqlClient, (sql) => {
+      const ranged = <A>(read: Effect.Effect<A, SqlError>) =>
+        orUnavailable(Effect.provideService(inIndexOrder(read), SqlClient, sql))
+
+      return Lines.of({
         page: Effect.fnUntraced(function* (of, filters, page) {
           const cursor = page.startingAfter === undefined ? undefined : yield* placeOf(sql, of, page.startingAfter)
           const limit = page.limit + 1
           const { parameters, text } = pageOf(of, filters, cursor, limit)
-          const rows = yield* orUnavailable(sql.unsafe<Movement & { examined: string | null }>(text, parameters))
+          const rows = yield* ranged(sql.unsafe<Movement & { examined: string | null }>(text, parameters))
           const lines = rows.filter(({ examined }) => examined === null)
           const last = rows.find(({ examined }) => examined !== null)?.examined ?? undefined
           return lines.length === limit
@@ -109,14 +113,14 @@ export class Lines extends Context.Service<
         }),
         after: (of, place, to, count) => {
           const { parameters, text } = afterOf(of, place, to, count)
-          return orUnavailable(sql.unsafe<Movement>(text, parameters))
+          return ranged(sql.unsafe<Movement>(text, parameters))
         },
         atBankOf: (connectionIds, resourceIds) =>
           resourceIds.length === 0
             ? Effect.succeed([])
             : orUnavailable(sql.unsafe<Movement>(...findAtBank({ connectionIds, resourceIds })))
       })
-    )
+    })
   )
 }
 
@@ -169,7 +173,7 @@ const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : "00000000-000
 /** The condition of the index. */
 const isIndexed = (owner: string) => (owner === "connection_id" ? "connection_id IS NOT NULL" : "position > 0")
 
-// The lines are a range of one index; filters only choose among those that were read. Limits are literals, so that the planner
+// The lines are a range of one index; filters only choose among those that were read, as many as the page needs. Limits are literals, so that the planner
 // does not expect a tenth of the table.
 const pageOf = (of: LinesOf, filters: LineFilters, cursor: Place | undefined, count: number) => {
   const { id, order, owner, type: orderType } = booksOf(of)
@@ -178,30 +182,33 @@ const pageOf = (of: LinesOf, filters: LineFilters, cursor: Place | undefined, co
   const key = `(${owner}, day, ${order})`
   const account = bind(id, "uuid")
   const from = `(${account}, ${bind(filters.from ?? "-infinity", "date")}, ${bind(lowest(of), orderType)})`
-  // Without a cursor, all of the last day: `(owner, day) <= (…)`.
-  const to = bind(filters.to ?? "infinity", "date")
-  const before =
-    cursor === undefined ? "true" : `${key} < (${account}, ${bind(cursor.day, "date")}, ${bind(cursor.at, orderType)})`
+  // One upper bound, the lower of both: of two, PostgreSQL begins at one and reads all down to the other.
+  const isCursorLower = cursor !== undefined && (filters.to === undefined || cursor.day <= filters.to)
+  const before = isCursorLower
+    ? `${key} < (${account}, ${bind(cursor.day, "date")}, ${bind(cursor.at, orderType)})`
+    : `(${owner}, day) <= (${account}, ${bind(filters.to ?? "infinity", "date")})`
   const conditions = [
     ...("balance" in of ? [`'${of.balance}' IN (debit, credit)`] : []),
     ...(filters.type === undefined ? [] : [`type = ${bind(filters.type, "text")}`]),
     ...(filters.amountMin === undefined ? [] : [`amount >= ${bind(filters.amountMin, "bigint")}`]),
     ...(filters.amountMax === undefined ? [] : [`amount <= ${bind(filters.amountMax, "bigint")}`])
   ]
+  const asked = bind(count, "integer")
   // Qualified: `day` alone is the column of the result.
   const backwards = `ORDER BY t.${owner} DESC, t.day DESC, t.${order} DESC`
   return {
     parameters,
     text: `WITH examined AS MATERIALIZED (
       SELECT ${columns} FROM ledger_transfers t
-      WHERE ${isIndexed(owner)} AND ${key} >= ${from} AND (${owner}, day) <= (${account}, ${to}) AND ${before}
+      WHERE ${isIndexed(owner)} AND ${key} >= ${from} AND ${before}
       ${backwards} LIMIT ${conditions.length > 0 ? MOST_EXAMINED : count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT}
-    ), lines AS (
-      SELECT * FROM examined WHERE ${["true", ...conditions].join(" AND ")} LIMIT ${bind(count, "integer")}
+    ), lines AS MATERIALIZED (
+      SELECT * FROM examined WHERE ${["true", ...conditions].join(" AND ")} LIMIT ${asked}
     )
     SELECT *, NULL::uuid AS examined FROM lines
     UNION ALL
-    (SELECT last.*, last.id FROM (SELECT * FROM examined OFFSET ${MOST_EXAMINED - 1}) AS last)`
+    (SELECT last.*, last.id FROM (SELECT * FROM examined OFFSET ${MOST_EXAMINED - 1}) AS last
+    WHERE (SELECT count(*) FROM lines) < ${asked})`
   }
 }
 

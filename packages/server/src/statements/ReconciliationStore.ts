@@ -18,7 +18,7 @@ import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
 import { Ids } from "../base/Ids.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { bigint, json, nullable, text, uuid } from "../database/statements/Column.ts"
-import { TODAY } from "../database/statements/Days.ts"
+import { startOf, TODAY } from "../database/statements/Days.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals } from "../database/statements/Condition.ts"
 import { everyValue, is } from "../database/statements/Seek.ts"
@@ -269,14 +269,7 @@ const comparisons = (sql: SqlClient): Pick<ReconciliationStore["Service"], "get"
     ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
 
   unmatched: Effect.map(
-    orUnavailable(
-      sql.unsafe<{ lines: number; cents: bigint; oldest: number }>(
-        `SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
-          coalesce(greatest(0, extract(epoch FROM now() - (min(day) + 1)::timestamptz)), 0)::float8 AS oldest
-        FROM (SELECT day, difference FROM reconciliation_lines
-          WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) LIMIT 100000) AS l`
-      )
-    ),
+    orUnavailable(sql.unsafe<{ lines: number; cents: bigint; oldest: number }>(sumUnmatched)),
     ([row]) => ({
       lines: row?.lines ?? 0,
       cents: Number(row?.cents ?? 0),
@@ -284,6 +277,22 @@ const comparisons = (sql: SqlClient): Pick<ReconciliationStore["Service"], "get"
     })
   )
 })
+
+/**
+ * The lines that differ, and the balances by API that changed where no statement says why: until the day's readings have ended, and
+ * for a day more. From then on the change is money of the owner.
+ */
+const sumUnmatched = `
+  SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
+    coalesce(greatest(0, extract(epoch FROM now() - ${startOf("(min(day) + 1)")})), 0)::float8 AS oldest
+  FROM (
+    (SELECT day, difference FROM reconciliation_lines
+    WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) LIMIT 100000)
+    UNION ALL
+    SELECT r.day, r.balance - r.balance_books - r.balance_before
+    FROM acquirer_connections c JOIN reconciliations r ON r.connection_id = c.id AND r.day >= ${TODAY} - 2
+    WHERE r.status = 'failed' AND r.balance - r.balance_books <> r.balance_before
+  ) AS unmatched`
 
 /** For how many days a day with unmatched lines is compared daily. */
 const DAYS_AGAIN = 90

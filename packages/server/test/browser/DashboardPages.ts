@@ -31,7 +31,7 @@ export const dashboardPages: ReadonlyArray<DashboardPage> = [
   { name: "statements", path: () => "/statements", heading: "Statement", inPortuguese: "Extrato" },
   { name: "closes", path: () => "/closes", heading: "Closes", inPortuguese: "Fechamentos" },
   { name: "reconciliations", path: () => "/reconciliations", heading: "Reconciliation", inPortuguese: "Conciliação" },
-  { name: "reconciliation", path: (world) => `/reconciliations/${world.reconciliationId}`, heading: "2026-11-25" },
+  { name: "reconciliation", path: (world) => `/reconciliations/${world.reconciliationId}`, heading: "25/11/2026" },
   {
     name: "developers",
     path: (world) => `/developers?account_id=${world.accountId}`,

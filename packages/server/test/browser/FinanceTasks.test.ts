@@ -153,7 +153,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of 
           })
           await visit.task(2, async () => {
             await page.getByRole("link", { name: "Reconciliation" }).click()
-            await page.getByRole("link", { name: "2026-11-25" }).click()
+            await page.getByRole("link", { name: "25/11/2026" }).click()
             const lacking = page.getByRole("row").filter({ hasText: "not in the books" })
             await lacking.getByText("R$ 129,90").first().waitFor()
           })

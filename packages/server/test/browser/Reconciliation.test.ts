@@ -32,6 +32,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await visit.signIn(world.adminToken)
           const { page } = visit
           await visit.inspect("reconciliations", "/reconciliations", "Reconciliation")
+          await page.getByRole("row", { name: "25/11/2026 Banco de teste" }).first().waitFor()
           await page.getByRole("button", { name: "Import statement" }).click()
           await page.getByLabel("Connection").selectOption({ label: "Banco de teste" })
           await page
@@ -39,21 +40,21 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
             .setInputFiles({ name: "november.ofx", mimeType: "text/plain", buffer: Buffer.from(file) })
           await visit.look("reconciliation-import")
           await page.getByRole("dialog").getByRole("button", { name: "Import statement" }).click()
-          await page.getByText("1 lines read, 1 new, 3 not read").waitFor()
+          await page.getByText("1 line read, 1 new, 3 not read").waitFor()
           await page.getByText("it is a balance, not a movement").first().waitFor()
           // It stays for others, who did not import it.
           await visit.inspect("reconciliation-files", "/reconciliations", "Reconciliation")
           await page.getByText(/it repeats line \d+: the same id, day, amount and text/).waitFor()
           await visit.look("reconciliation-imported")
 
-          await visit.inspect("reconciliation", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
+          await visit.inspect("reconciliation", `/reconciliations/${world.reconciliationId}`, "25/11/2026")
           await page.goto(`${operatorUrl}/reconciliations/${world.reconciliationId}`)
           await page.getByText("moved by the owner").first().waitFor()
           await visit.focusRow("not in the books")
           await page.getByRole("link", { name: "bank fee" }).last().click()
           await page.waitForURL(/state=bank_fee/)
           await page.getByRole("button", { name: "Português" }).click()
-          await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "2026-11-25")
+          await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "25/11/2026")
           await visit.glance("reconciliations-pt", "/reconciliations", "Conciliação")
           await page.getByText(/repete a linha \d+: o mesmo id, dia, valor e texto/).waitFor()
           visit.assertNoFault()

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { BankBalances } from "../../src/statements/BankBalances.ts"
+import { ReconciliationStore } from "../../src/statements/ReconciliationStore.ts"
 import { startDouble } from "../support/Bank.ts"
 import { connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
 import { connectTo, operatorCredentials } from "../support/Connections.ts"
@@ -50,47 +51,64 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
   "balances of banks",
   (it) => {
     for (const profile of ["efi", "inter"] as const) {
-      it.effect(`OPR-281: what ${profile} has is compared with the books each night, and what changed is shown`, () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient
-          const { connectionId, double } = yield* connected(profile)
-          yield* (yield* BankBalances).requestNightly
-          const [night] = yield* eventually(
-            Effect.map(
-              operated<{ data: ReadonlyArray<Reconciliation> }>(
-                "GET",
-                `/reconciliations?connection_id=${connectionId}`
+      it.effect(
+        `OPR-280, OPR-281: what ${profile} has is compared with the books each night; what changed is shown and counted as unmatched`,
+        () =>
+          Effect.gen(function* () {
+            const sql = yield* SqlClient
+            const { connectionId, double } = yield* connected(profile)
+            yield* (yield* BankBalances).requestNightly
+            const [night] = yield* eventually(
+              Effect.map(
+                operated<{ data: ReadonlyArray<Reconciliation> }>(
+                  "GET",
+                  `/reconciliations?connection_id=${connectionId}`
+                ),
+                ({ data }) => data.filter(({ status }) => status !== "requested")
               ),
-              ({ data }) => data.filter(({ status }) => status !== "requested")
-            ),
-            ({ length }) => length === 1
-          )
-          assert.deepStrictEqual(figuresOf(night!), [100_000, 0, 100_000, null])
-          // Without a statement only the balance is known.
-          assert.strictEqual(night!.reason, "no statement of the bank has this day")
+              ({ length }) => length === 1
+            )
+            assert.deepStrictEqual(figuresOf(night!), [100_000, 0, 100_000, null])
+            // Without a statement only the balance is known.
+            assert.strictEqual(night!.reason, "no statement of the bank has this day")
 
-          // The next night: 42.00 arrived and is known, 7.00 is not yet.
-          yield* sql`UPDATE reconciliations SET day = day - 1 WHERE id = ${night!.id}::uuid`
-          double.provider.receipts.receive({ key: double.key, cents: 4200 })
-          yield* sweepNow({ connectionId })
-          yield* sql`UPDATE acquirer_connections SET due_at = now() + interval '1 minute' WHERE id = ${connectionId}::uuid`
-          double.provider.receipts.receive({ key: double.key, cents: 700 })
-          const before = yield* readAgain(connectionId)
-          assert.deepStrictEqual(figuresOf(before), [104_900, 4200, 100_700, 700])
-          const dueIn = yield* sql<{ hours: number }>`
+            // Another night: 42.00 arrived and is known, 7.00 is not yet.
+            yield* sql`UPDATE reconciliations SET day = day - 9 WHERE id = ${night!.id}::uuid`
+            double.provider.receipts.receive({ key: double.key, cents: 4200 })
+            yield* sweepNow({ connectionId })
+            yield* sql`UPDATE acquirer_connections SET due_at = now() + interval '1 minute' WHERE id = ${connectionId}::uuid`
+            double.provider.receipts.receive({ key: double.key, cents: 700 })
+            const before = yield* readAgain(connectionId)
+            assert.deepStrictEqual(figuresOf(before), [104_900, 4200, 100_700, 700])
+            const { unmatched } = yield* ReconciliationStore
+            const young = yield* unmatched
+            assert.deepStrictEqual([young.lines, young.cents], [1, 700])
+            assert.isBelow(young.oldestSeconds, 86_400 + 600)
+            // A day later the gauges still have it, now for longer than a day. The night after, it is money of the owner.
+            const daysPass = (days: number) =>
+              sql`UPDATE reconciliations SET day = day - ${days}::integer WHERE id = ${before.id}::uuid`
+            yield* daysPass(1)
+            const old = yield* unmatched
+            assert.deepStrictEqual([old.lines, old.cents], [1, 700])
+            assert.isAtLeast(old.oldestSeconds, 86_400)
+            yield* daysPass(1)
+            assert.deepStrictEqual(yield* unmatched, { lines: 0, cents: 0, oldestSeconds: 0 })
+            yield* daysPass(-2)
+            const dueIn = yield* sql<{ hours: number }>`
           SELECT round(extract(epoch FROM due_at - now()) / 3600)::integer AS hours FROM reconciliations WHERE id = ${before.id}::uuid`
-          assert.deepStrictEqual(
-            dueIn.map(({ hours }) => hours),
-            [1]
-          )
-          yield* sweepNow({ connectionId })
-          assert.deepStrictEqual(figuresOf(yield* readAgain(connectionId)), [104_900, 4900, 100_000, 0])
-          // It is read: the night has no more to do.
-          yield* (yield* BankBalances).requestNightly
-          const open = yield* sql`
+            assert.deepStrictEqual(
+              dueIn.map(({ hours }) => hours),
+              [1]
+            )
+            yield* sweepNow({ connectionId })
+            assert.deepStrictEqual(figuresOf(yield* readAgain(connectionId)), [104_900, 4900, 100_000, 0])
+            assert.deepStrictEqual(yield* unmatched, { lines: 0, cents: 0, oldestSeconds: 0 })
+            // It is read: the night has no more to do.
+            yield* (yield* BankBalances).requestNightly
+            const open = yield* sql`
           SELECT FROM reconciliations WHERE connection_id = ${connectionId}::uuid AND status = 'requested'`
-          assert.lengthOf(open, 0)
-        })
+            assert.lengthOf(open, 0)
+          })
       )
 
       it.effect.each([

@@ -85,7 +85,7 @@ export const makeExplainer = Effect.fnUntraced(function* (
     names.set(text, name)
     const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
     yield* sql.unsafe("SAVEPOINT before")
-    if (text.includes("walked AS MATERIALIZED")) yield* sql.unsafe(WALK_PLANNER)
+    if (/(walked|examined) AS MATERIALIZED/.test(text)) yield* sql.unsafe(WALK_PLANNER)
     const [row] = yield* sql.unsafe<Explained>(
       `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`
     )

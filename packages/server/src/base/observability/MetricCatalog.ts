@@ -105,7 +105,7 @@ export const catalog = {
 
   bank_reconciliation_unmatched_lines: gauge(
     "max",
-    "Lines of banks' statements or of the books that differ or lack their other side."
+    "Lines of banks' statements or of the books that differ or lack their other side, and balances of banks that changed without a reason."
   ),
   bank_reconciliation_unmatched_cents: gauge("max", "The cents of these lines, without their signs."),
   bank_reconciliation_oldest_unmatched_seconds: gauge(

@@ -106,13 +106,15 @@ interface Walking {
   readonly walk: Walk
 }
 
-/**
- * Runs walks. Their limits are about as many rows as the planner expects of a range: it would read the whole range, and sort it.
- */
+/** The planner's settings of `inIndexOrder`. */
 export const WALK_PLANNER =
   "SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
 
-const inIndexOrder = <A, E, R>(walks: Effect.Effect<A, E, R>) =>
+/**
+ * Runs statements that read many rows of a range. Their limits are about as many rows as the planner expects of the range: it would
+ * read the whole range, and sort it.
+ */
+export const inIndexOrder = <A, E, R>(walks: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient, (sql) => sql.withTransaction(Effect.andThen(sql.unsafe(WALK_PLANNER), walks)))
 
 const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page, walking: Walking) {
