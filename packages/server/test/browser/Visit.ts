@@ -135,6 +135,7 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
   const onPhone = async (name: string, use: () => Promise<void> = async () => {}) => {
     await page.setViewportSize(PHONE)
     assert.isAtMost(await widthOf(page), PHONE.width, `${name} is wider than the screen`)
+    assert.deepStrictEqual(await cutTables(page), [], `${name} cuts off its tables`)
     await use()
     await page.setViewportSize(DESKTOP)
   }

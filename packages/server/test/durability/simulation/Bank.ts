@@ -104,7 +104,8 @@ export const makeBank = (machine: Machine): Bank => {
         return ends
       },
       sentBack: ({ cents, id }) => {
-        if (!listsPayouts || changed.has(id) || machine.random() > 0.2) return undefined
+        // A payout of the last minutes would be sent back after the last sweep.
+        if (isLate || !listsPayouts || changed.has(id) || machine.random() > 0.2) return undefined
         machine.count("payouts that are sent back")
         isSurprising = true
         return { cents: machine.pick([cents, Math.ceil(cents / 2)]), afterMs: machine.pick([0, 1000, 60_000]) }
