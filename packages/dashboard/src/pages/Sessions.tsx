@@ -20,16 +20,16 @@ export const Sessions = () => {
       load={(api, query) => api.sessions.list({ query })}
       columns={[
         {
-          name: fields.address,
-          cell: ({ address, current }) => (
+          name: fields.operator,
+          cell: ({ address, current, operator_id: id }) => (
             <>
-              <b>{address}</b> {current && <span class="quiet">{cards.current}</span>}
+              {id === null ? <b>{viaName("installation")}</b> : <IdLink id={id} to="operators" />}{" "}
+              <span class="quiet">
+                {address}
+                {current && ` · ${cards.current}`}
+              </span>
             </>
           )
-        },
-        {
-          name: fields.operator,
-          cell: ({ operator_id: id }) => (id === null ? viaName("installation") : <IdLink id={id} to="operators" />)
         },
         { name: fields.user_agent, cell: (session) => session.user_agent, wide: true },
         { name: fields.last_seen, cell: (session) => <Time of={session.last_seen_at} /> },

@@ -99,7 +99,7 @@ const charged = (installation: Pick<Installation, "call" | "key">, fields?: obje
   )
 
 /** The account uses the simulator. */
-const simulated = ({ accountId, operate }: Installation) =>
+export const simulated = ({ accountId, operate }: Installation) =>
   expecting(
     200,
     operate("PATCH", `/operator/v1/accounts/${accountId}`, { body: { connection_id: SIMULATOR_CONNECTION } })

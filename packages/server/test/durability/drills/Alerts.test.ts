@@ -6,7 +6,6 @@
  * minutes an installation under normal load is watched, whose alerts stay silent.
  */
 import { assert, layer } from "@effect/vitest"
-import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,7 +26,7 @@ import { startProcess } from "../../support/Process.ts"
 import { prometheus, root } from "../../support/Prometheus.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { newKey } from "../../support/TestService.ts"
-import { type Fault, faults, type Installation, notInjected } from "./AlertFaults.ts"
+import { type Fault, faults, type Installation, notInjected, simulated } from "./AlertFaults.ts"
 
 const longestForMinutes = Number(process.env["ALERTS_FOR"] ?? 0)
 const only = process.env["ALERTS_ONLY"]?.split(",")
@@ -96,8 +95,9 @@ if (quietMinutes > 0) {
         Effect.scoped(
           Effect.gen(function* () {
             const installation = yield* installed({ what: "nothing", inject: () => Effect.void })
+            yield* simulated(installation)
             const { alerts } = yield* startPrometheus(installation.service.operatorUrl)
-            const { call, key } = installation
+            const { adminToken, call, key, operate } = installation
             const paid = Effect.gen(function* () {
               const { body } = yield* call<{ id: string }>("POST", "/v1/charges", {
                 key,
@@ -106,7 +106,9 @@ if (quietMinutes > 0) {
               })
               yield* call("GET", `/v1/charges/${body.id}`, { key })
               yield* call("GET", "/v1/charges?limit=10", { key })
-              installation.double.provider.receipts.payCob(txidFromId(body.id))
+              yield* operate("POST", `/operator/v1/simulator/charges/${body.id}/pay`, {
+                headers: { "x-operator-token": adminToken }
+              })
             })
             for (let n = 0; n < 4; n++)
               yield* Effect.forkScoped(Effect.forever(Effect.andThen(paid, Effect.sleep(250))))
