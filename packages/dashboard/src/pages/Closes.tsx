@@ -123,8 +123,8 @@ export const LastCloses = ({ connectionId: id }: { readonly connectionId: string
           columns={[
             { name: fields.day, cell: ({ day }) => <span class="nowrap">{dayText(day)}</span> },
             { name: text.opening, cell: ({ opening }) => <Cents of={opening} />, wide: true, right: true },
-            { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, right: true },
-            { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, right: true },
+            { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, wide: true, right: true },
+            { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, wide: true, right: true },
             { name: text.closing, cell: ({ closing }) => <Cents of={closing} />, right: true }
           ]}
         />

@@ -116,7 +116,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         await page.goto("/charges")
         await visit.signIn(operatorToken)
         await page.goto("/charges?amount_min=35221&amount_max=35221")
-        await page.getByRole("row").filter({ hasText: "R$ 352,21" }).waitFor()
+        await page.getByRole("row").filter({ hasText: "R$ 352,21" }).first().waitFor()
         const [download] = await Promise.all([
           page.waitForEvent("download"),
           page.getByRole("link", { name: "CSV" }).click()

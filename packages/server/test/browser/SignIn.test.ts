@@ -106,7 +106,12 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         const { page } = visit
         await page.addInitScript({ content: IMPATIENT })
         await page.goto("/")
-        await page.route("**/operator/v1/session", () => {}, { times: 1 })
+        // The page also asks whether it is signed in already, perhaps only now.
+        let isUnanswered = false
+        await page.route("**/operator/v1/session", async (route) => {
+          if (isUnanswered || route.request().method() !== "POST") return route.continue()
+          isUnanswered = true
+        })
         await page.getByLabel("Token").fill(operatorToken)
         await page.getByRole("button", { name: "Sign in", exact: true }).click()
         await page.getByText("The server did not answer.").waitFor()

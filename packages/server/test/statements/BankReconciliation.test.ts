@@ -301,6 +301,8 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: connectionId })
       const { id } = yield* paidOut(bank.key, { amount: 800 })
       yield* payoutReaching(bank.key, id, "completed")
+      // No sweep finds it at the same moment.
+      yield* sweepNow(bank)
       const sql = yield* SqlClient
       yield* sql`UPDATE acquirer_connections SET due_at = now() + interval '1 minute' WHERE id = ${connectionId}::uuid`
       const [sent] = double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 1 }).items
