@@ -83,18 +83,22 @@ const expecting = <A>(status: number, answer: Effect.Effect<Answer<A>>) =>
     return given.body
   })
 
-/** A creation, whatever its answer. */
-const asked = ({ call, key }: Pick<Installation, "call" | "key">, fields: object = {}) =>
-  call<{ readonly id: string }>("POST", "/v1/charges", {
-    key,
-    idempotencyKey: newKey(),
-    body: { ...someCharge, ...fields }
-  })
+type Caller = Pick<Installation, "call" | "key">
+
+/** A creation, whatever its answer; each time that it runs, another one. */
+const asked = ({ call, key }: Caller, fields: object = {}) =>
+  Effect.suspend(() =>
+    call<{ readonly id: string }>("POST", "/v1/charges", {
+      key,
+      idempotencyKey: newKey(),
+      body: { ...someCharge, ...fields }
+    })
+  )
 
 /** A charge, also on a machine that is busy. */
-const charged = (installation: Pick<Installation, "call" | "key">, fields?: object) =>
+const charged = (caller: Caller, fields?: object) =>
   Effect.map(
-    eventually(asked(installation, fields), ({ status }) => status === 201),
+    eventually(asked(caller, fields), ({ status }) => status === 201),
     ({ body }) => body
   )
 
