@@ -400,16 +400,6 @@ export const faults: Readonly<Record<string, Fault>> = {
     inject: (installation) => every(5, asked(installation)),
     takesSeconds: 60
   },
-  PixPartitions: {
-    what: "the partitions of the months to come are gone",
-    inject: run(
-      `DO $$ DECLARE name text; BEGIN
-        FOR name IN SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-          WHERE i.inhparent = 'changes'::regclass AND c.relname > 'changes_' || to_char(now(), 'YYYY_MM')
-        LOOP EXECUTE 'DROP TABLE ' || name; END LOOP; END $$`
-    ),
-    takesSeconds: 60
-  },
   PixCloseOverdue: {
     what: "a day cannot be closed",
     prepare: (installation) => Effect.andThen(paid(installation), locked("closes", "EXCLUSIVE")(installation)),
@@ -434,5 +424,6 @@ export const notInjected: Readonly<Record<string, string>> = {
   PixPaymentsMissing: "compares with a week ago",
   PixBankDiffers: "is of a line of the bank that is a day old",
   PixLedgerUnverified: "an hour without a check, whose loop tells of it before",
+  PixPartitions: "is measured each hour, and then mended by a service that may",
   PixRequestLogLost: "100,000 lines while the database is away"
 }
