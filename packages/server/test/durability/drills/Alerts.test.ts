@@ -26,7 +26,8 @@ import { startProcess } from "../../support/Process.ts"
 import { prometheus, root } from "../../support/Prometheus.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { newKey } from "../../support/TestService.ts"
-import { type Fault, faults, type Installation, notInjected, simulated } from "./AlertFaults.ts"
+import { type Fault, faults, notInjected } from "./AlertFaults.ts"
+import { type Installation, simulated } from "./FaultyInstallation.ts"
 
 const longestForMinutes = Number(process.env["ALERTS_FOR"] ?? 0)
 const only = process.env["ALERTS_ONLY"]?.split(",")
