@@ -1,6 +1,17 @@
 /** Reasons, origins, roles and banks in a person's words. A provider's own text, and what is new, is shown as it came. */
 import { inBoth } from "../words/Words.ts"
 
+const banks = {
+  efi: "Efí",
+  "banco-do-brasil": "Banco do Brasil",
+  sicoob: "Sicoob",
+  sicredi: "Sicredi",
+  inter: "Inter",
+  itau: "Itaú",
+  santander: "Santander",
+  bradesco: "Bradesco"
+}
+
 const reasonWords = inBoth({
   en: {
     "simulated refusal": "refused by the simulator",
@@ -27,14 +38,7 @@ const reasonWords = inBoth({
     fraud: "fraud",
     operational_failure: "operational failure of the bank",
     bacen: "Pix API of the Banco Central",
-    efi: "Efí",
-    "banco-do-brasil": "Banco do Brasil",
-    sicoob: "Sicoob",
-    sicredi: "Sicredi",
-    inter: "Inter",
-    itau: "Itaú",
-    santander: "Santander",
-    bradesco: "Bradesco",
+    ...banks,
     simulator: "simulator"
   } as Readonly<Record<string, string>>,
   pt: {
@@ -62,14 +66,7 @@ const reasonWords = inBoth({
     fraud: "fraude",
     operational_failure: "falha operacional do banco",
     bacen: "API Pix do Banco Central",
-    efi: "Efí",
-    "banco-do-brasil": "Banco do Brasil",
-    sicoob: "Sicoob",
-    sicredi: "Sicredi",
-    inter: "Inter",
-    itau: "Itaú",
-    santander: "Santander",
-    bradesco: "Bradesco",
+    ...banks,
     simulator: "simulador",
     admin: "administrador",
     developer: "desenvolvedor",

@@ -55,7 +55,7 @@ const warnOfPostgreSql = Effect.gen(function* () {
       `PostgreSQL ${server.name} can crash where two sessions change a row at once: nothing is lost, and calls are answered 503 until it is back. Update it to 18.7 or later`
     )
   }
-})
+}).pipe(Effect.ignore)
 
 const FIRST_SOUND_SERVER = 180_007
 
