@@ -2,13 +2,14 @@
  * A connection to a provider: token, time limit, budget, circuit breaker, bounded calls in flight.
  *
  * Guarantees
- * - A call ends within its time limit, in an answer of 2xx or in a `Failure`.
+ * - A call ends within its time limit, in an answer of 2xx or in a `Failure`. From `SendUntilMs` on it sends nothing.
  * - At most `maxInFlight` calls are in flight. A call beyond them fails at once, so a slow provider fills no memory.
  * - After 429 no call of the same operation is sent until `Retry-After` has passed.
  * - A 401 renews the token once. A call whose scope was not granted is not sent.
  * - Spans carry provider, operation and outcome, nothing of the request.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -34,6 +35,14 @@ import {
 import type { CallValue, Profile, Resource } from "./Profile.ts"
 import { makeTransport, type Transport, type TransportFailure, type TransportRequest } from "./Transport.ts"
 import { isWaiting, type Wait, waitFrom } from "./Wait.ts"
+
+/**
+ * A call sends no request from this moment on, by our clock, whatever it has waited for: also in a process that was stopped
+ * meanwhile, whose timers come too late.
+ */
+export const SendUntilMs = Context.Reference<number>("@pix-payments/api-pix/SendUntilMs", {
+  defaultValue: () => Infinity
+})
 
 export interface Limits {
   /** Of one call, its token included. */
@@ -192,30 +201,24 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
     const exchange = Effect.fnUntraced(function* (operation: Operation, call: Call) {
       let isSent = false
       const { timeoutMs = limits.timeoutMs } = call
-      const withToken = (token: AccessToken) =>
-        Effect.suspend(() => {
-          isSent = true
-          return send(operation, call, token)
-        })
+      const tooLate = () =>
+        Effect.fail(
+          isSent
+            ? new Unclear({ operation: operation.name, kind: "timeout", reason: `no answer in ${timeoutMs} ms` })
+            : new NotSent({ operation: operation.name, reason: "no-access-token", detail: "no token in time" })
+        )
+      const withToken = Effect.fnUntraced(function* (token: AccessToken) {
+        if ((yield* Clock.currentTimeMillis) >= (yield* SendUntilMs)) return yield* tooLate()
+        isSent = true
+        return yield* send(operation, call, token)
+      })
       return yield* tokens.get.pipe(
         Effect.flatMap((token) =>
           withToken(token).pipe(
             Effect.catchTag("CredentialsRejected", () => Effect.flatMap(tokens.renew(token), withToken))
           )
         ),
-        Effect.timeoutOrElse({
-          duration: timeoutMs,
-          orElse: () =>
-            Effect.fail(
-              isSent
-                ? new Unclear({
-                    operation: operation.name,
-                    kind: "timeout",
-                    reason: `no answer in ${timeoutMs} ms`
-                  })
-                : new NotSent({ operation: operation.name, reason: "no-access-token", detail: "no token in time" })
-            )
-        })
+        Effect.timeoutOrElse({ duration: timeoutMs, orElse: tooLate })
       )
     })
 

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import { SendUntilMs } from "../src/Connection.ts"
 import { type Bank, connect, emission, startDouble, TXID, until, withBank } from "./support/Bank.ts"
 
 const NO_RETRIES = { lookupRetries: 0 }
@@ -156,6 +158,26 @@ describe("a connection", () => {
         yield* until(() => double.exchanges.length === 1)
         yield* TestClock.adjust("60 seconds")
         assert.deepInclude(yield* Fiber.join(emitting), { _tag: "NotSent", reason: "no-access-token" })
+        yield* client.emit(emission(double))
+      })
+    )
+  )
+
+  it.effect("a process that is stopped while it waits for its token sends no order when its time is over", () =>
+    withBank({}, ({ double, client }) =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        // It is stopped before the token's answer, and no timer has run when it reads the answer.
+        const stoppedMs = () => (double.exchanges.length > 0 ? 60_000 : 0)
+        const stopped: Clock.Clock = Object.create(clock, {
+          currentTimeMillis: { value: Effect.map(clock.currentTimeMillis, (nowMs) => nowMs + stoppedMs()) }
+        })
+        const failure = yield* Effect.flip(client.emit(emission(double))).pipe(
+          Effect.provideService(SendUntilMs, 30_000),
+          Effect.provideService(Clock.Clock, stopped)
+        )
+        assert.deepInclude(failure, { _tag: "NotSent", reason: "no-access-token" })
+        assert.deepStrictEqual([double.exchanges.length, calls(double)], [1, 0])
         yield* client.emit(emission(double))
       })
     )

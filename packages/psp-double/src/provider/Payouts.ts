@@ -132,6 +132,7 @@ export const makePayouts = (state: State): Payouts => {
       error: undefined,
       returned: []
     }
+    if (state.settings.deniesPayout(payout)) return Result.fail({ _tag: "PayoutDenied" })
     const fate: Fate<PayoutError> =
       order.cents > spendableCents(state)
         ? { _tag: "Failed", afterMs: 0, with: NO_FUNDS }

@@ -66,6 +66,7 @@ export const DEFAULT_SETTINGS: Settings = {
   acceptsHttpWebhooks: false,
   returnFate: () => ({ _tag: "Done", afterMs: 0 }),
   payoutFate: () => ({ _tag: "Done", afterMs: 0 }),
+  deniesPayout: () => false,
   takenBack: () => undefined,
   sentBack: () => undefined
 }

@@ -160,6 +160,8 @@ export interface Settings {
     readonly cents: number
   }) => Fate<string>
   readonly payoutFate: (payout: Payout) => Fate<PayoutError>
+  /** Refuses this request of a payout; a later one may be accepted. */
+  readonly deniesPayout: (payout: Payout) => boolean
   /** What the MED takes back of a Pix that arrives. */
   readonly takenBack: (pix: ReceivedPix) => Later | undefined
   /** What the payee's bank sends back of a payout that is settled. */

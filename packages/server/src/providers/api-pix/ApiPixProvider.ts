@@ -4,11 +4,12 @@
  * Guarantees:
  * - Only a documented refusal, in an answer that was read to its end, is a refusal. Access errors, limits, an open circuit and
  *   unknown answers are unclear: the order stays open. So is an answer that is not of its question.
- * - Each call ends within `timeoutMs`.
+ * - Each call ends within `timeoutMs`, and sends nothing afterwards, also where the process was stopped meanwhile.
  */
 import type { ApiPixClient, Emission as Cobranca } from "@pix-payments/api-pix/ApiPixClient"
 import { type Page, reason } from "@pix-payments/api-pix/Decoding"
 import type { Balance } from "@pix-payments/api-pix/Balance"
+import { SendUntilMs } from "@pix-payments/api-pix/Connection"
 import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
 import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
@@ -17,7 +18,7 @@ import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
 import { parsePixKey } from "@pix-payments/domain/PixKey"
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import {
@@ -59,10 +60,12 @@ export const makeApiPixProvider = ({
   timeoutMs
 }: ApiPixProviderOptions): Provider => {
   const bounded = <A, E>(call: Effect.Effect<A, E | AcquirerUnclear>, duration: Duration.Input = timeoutMs) =>
-    Effect.timeoutOrElse(call, {
-      duration,
-      orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
-    })
+    Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+      Effect.timeoutOrElse(Effect.provideService(call, SendUntilMs, nowMs + Duration.toMillis(duration)), {
+        duration,
+        orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
+      })
+    )
 
   const emission = (of: Emission): Effect.Effect<Cobranca> =>
     Effect.map(Clock.currentTimeMillis, (nowMs) => ({

@@ -19,6 +19,7 @@ import { SimulatedProvider } from "../../../src/providers/Acquirer.ts"
 import * as ConnectedAcquirer from "../../../src/providers/connections/ConnectedAcquirer.ts"
 import { Metrics } from "../../../src/base/observability/Metrics.ts"
 import { BANK_CONNECTIONS, type BankConnection, insertConnections, type Rail, registryOver } from "./BankConnection.ts"
+import { makeDenials } from "./Denials.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 
@@ -29,6 +30,8 @@ export interface Bank extends SimulatedAcquirer {
   readonly connections: ReadonlyArray<BankConnection>
   /** What the bank says of payouts and returns of which it says something else later, by their ids at the bank. */
   readonly changed: ReadonlyMap<string, ReadonlyArray<BankOutcome>>
+  /** The operations of payouts of which a request was refused. */
+  readonly denied: ReadonlySet<string>
   /** The ids of payouts, and of returns with their Pix, of which the bank says nothing yet. */
   readonly held: ReadonlyMap<string, string | undefined>
   /** The bank decides what it has held. */
@@ -83,6 +86,7 @@ export const makeBank = (machine: Machine): Bank => {
   }
   // The others ask for one payout at a time, until it has ended.
   const listsPayouts = rail === "efi"
+  const { denied, denies } = makeDenials(machine)
   const keys = KEYS.slice(0, machine.pick([1, 2]))
   const double = makePspMachine({
     now: machine.nowMs,
@@ -103,6 +107,7 @@ export const makeBank = (machine: Machine): Bank => {
         if (ends._tag === "Held") held.set(id, undefined)
         return ends
       },
+      deniesPayout: ({ payerInfo = "" }) => denies(payerInfo),
       sentBack: ({ cents, id }) => {
         // A payout of the last minutes would be sent back after the last sweep.
         if (isLate || !listsPayouts || changed.has(id) || machine.random() > 0.2) return undefined
@@ -179,6 +184,10 @@ export const makeBank = (machine: Machine): Bank => {
             if (fault !== undefined) machine.count(`bank: ${fault}`)
             if (fault === "hang") return machine.note(process, `${what} -> hang`)
             const reached = reply(answer)
+            // A refusal that is read late does most harm.
+            const isRefused = reached !== undefined && reached.status >= 400
+            if (machine.fault("a process is frozen while it asks the bank", isRefused ? 0.2 : 0.02))
+              machine.freeze(process)
             if (reached === undefined) return fail("connection-cut", fault ?? "CUT")
             const arrive = () => {
               machine.note(process, `${what} -> ${reached.status} ${fault ?? ""}`)
@@ -203,6 +212,7 @@ export const makeBank = (machine: Machine): Bank => {
     rail,
     connections,
     changed,
+    denied,
     held,
     release,
     settleDue,

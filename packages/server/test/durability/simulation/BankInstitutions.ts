@@ -345,6 +345,7 @@ export const makeBankInstitutions = (options: {
           ends: status === "EM_PROCESSAMENTO" ? [] : (bank.changed.get(id) ?? [OUTCOMES[status]]),
           sentBack: returned.map((each) => each.cents)
         })),
+        denied: bank.denied,
         unpaid: new Map(allCobs().map(({ status, txid }) => [idFromTxid(txid) ?? txid, UNPAID[status]])),
         balanceCents: double.provider.balanceCents()
       }

@@ -22,6 +22,7 @@ import {
 } from "../../../src/providers/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
 import { noConnections } from "./BankConnection.ts"
+import { makeDenials } from "./Denials.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 import { type Fact, leftOf } from "./MoneyModel.ts"
@@ -73,6 +74,8 @@ export const uncontested = (pix: Pix): number =>
 export interface Books extends SimulatedAcquirer {
   readonly pixes: ReadonlyMap<string, Pix>
   readonly sent: ReadonlyMap<string, Sent>
+  /** The operations of payouts of which a request was refused. */
+  readonly denied: ReadonlySet<string>
   /** Violations of the acquirer's rules by the service. */
   readonly broken: ReadonlyArray<string>
 }
@@ -84,6 +87,7 @@ export const makeBooks = (machine: Machine): Books => {
   /** The cents of refunds that were made, by the id of their order. */
   const refunds = new Map<string, number>()
   const refused = new Set<string>()
+  const { denied, denies } = makeDenials(machine)
   const byOperation = new Map<string, string>()
 
   /** One operation of a caller is one Pix, or one payout, whoever asks again. */
@@ -153,6 +157,7 @@ export const makeBooks = (machine: Machine): Books => {
     asksOnce("the payout", order.description, order.id)
     const known = sent.get(order.id)
     if (known === undefined) {
+      if (denies(order.description ?? "")) return Exit.succeed({ _tag: "Refused", reason: "refused by the simulation" })
       const outcome = machine.random() < 0.3 ? "failed" : "completed"
       const settlesAtMs = machine.nowMs() + machine.pick([0, 200, 2000, 30_000])
       sent.set(order.id, {
@@ -220,6 +225,9 @@ export const makeBooks = (machine: Machine): Books => {
           if (machine.fault("a call to the acquirer arrives late", 0.05)) return void arriveLater()
           if (machine.fault("a call to the acquirer arrives twice", 0.05)) done()
           const exit = done()
+          // A refusal that is read late does most harm.
+          const chance = isRefusal(exit) ? 0.2 : 0.02
+          if (machine.fault("a process is frozen while it asks the acquirer", chance)) machine.freeze(process)
           const delayMs = machine.fault("the acquirer is slow", 0.1) ? machine.below(ACQUIRER_TIMEOUT_MS) : 0
           if (delayMs === 0) answer(exit)
           else machine.after(process, delayMs, () => answer(exit))
@@ -241,6 +249,7 @@ export const makeBooks = (machine: Machine): Books => {
   return {
     pixes,
     sent,
+    denied,
     broken,
     settings: {},
     begin: () => Promise.resolve(),
@@ -263,6 +272,9 @@ export const makeBooks = (machine: Machine): Books => {
       )
   }
 }
+
+const isRefusal = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) || (exit.value as PayoutProgress | undefined)?._tag === "Refused"
 
 /** How the institutions name a Pix. */
 export const namesOf = ({ txid }: Pix) => ({ txid, endToEndId: endToEndIdOf(txid) })

@@ -246,6 +246,7 @@ export const makeBooksInstitutions = (options: {
     return {
       pix,
       payouts,
+      denied: books.denied,
       unpaid: new Map(pixes.map(({ state, txid }) => [idFromTxid(txid) ?? txid, fitting[state]])),
       balanceCents: pix.reduce((sum, one) => sum + leftOf(one), 0) - sentCents(payouts)
     }

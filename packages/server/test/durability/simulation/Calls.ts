@@ -8,7 +8,7 @@ import { type Request, Routes, type ServerProcess, type Services } from "./Serve
 
 export interface Calls {
   readonly broken: Array<string>
-  /** How many calls are not answered by processes that live. */
+  /** How many calls are not answered by processes that live and are not frozen. */
   readonly waiting: () => number
   readonly call: <A, E>(
     process: ServerProcess,
@@ -47,7 +47,7 @@ export const makeCalls = (machine: Machine): Calls => {
 
   return {
     broken,
-    waiting: () => open.filter(({ process }) => process.alive).length,
+    waiting: () => open.filter(({ process }) => process.alive && process.frozenSinceMs === undefined).length,
     call,
     request: (process, what, asked, ended) =>
       call(

@@ -77,6 +77,8 @@ export interface HeldOrder {
 export interface BankStatement {
   readonly pix: ReadonlyArray<BankPix>
   readonly payouts: ReadonlyArray<BankPayout>
+  /** The operations of payouts of which a request was refused. */
+  readonly denied: ReadonlySet<string>
   /** The states that each charge may have while nothing has paid it, by its id. */
   readonly unpaid: ReadonlyMap<string, ReadonlyArray<string>>
   readonly balanceCents: number

@@ -22,6 +22,8 @@ import type { Random } from "../../support/Model.ts"
 export interface Running {
   readonly name: string
   alive: boolean
+  /** Stopped by SIGSTOP since then: what it sent arrives, and what comes for it waits. */
+  frozenSinceMs: number | undefined
   /** How far its wall clock is from the world's. */
   skewMs: number
 }
@@ -70,6 +72,8 @@ export interface Machine {
   /** The clock, the scheduler and the random numbers of a process. */
   readonly referencesOf: (process: Running) => Context.Context<never>
   readonly kill: (process: Running) => void
+  /** SIGSTOP, and SIGCONT after a while. */
+  readonly freeze: (process: Running) => void
 }
 
 export const makeMachine = (random: Random, startMs: number): Machine => {
@@ -80,14 +84,30 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   const current = new AsyncLocalStorage<Running | undefined>()
   let steps: Array<Step> = []
   let sleepers: Array<Sleeper> = []
-  let tasks: Array<{ readonly process: Running; readonly task: () => void }> = []
+  let tasks: Array<Task> = []
+  /** What comes for processes that are frozen. */
+  let held: Array<Task> = []
   const history: Array<string> = []
   const counts = new Map<string, number>()
 
   const as: Machine["as"] = (process, work) => {
     if (process?.alive === false) return
+    if (process?.frozenSinceMs !== undefined) return void held.push({ process, task: work })
     // Microtasks that the work leaves behind are the process's as well.
     current.run(process, work)
+  }
+
+  const pick: Machine["pick"] = (values) => values[Math.floor(random() * values.length)]!
+
+  const note: Machine["note"] = (process, line) => {
+    history.push(`${((now - startMs) / 1000).toFixed(3).padStart(12)}  ${(process?.name ?? "").padEnd(3)} ${line}`)
+  }
+
+  const count: Machine["count"] = (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by)
+
+  const park: Machine["park"] = (step) => {
+    steps.push(step)
+    return step
   }
 
   const after: Machine["after"] = (process, delayMs, wake) => {
@@ -108,6 +128,16 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
       // What promises of the work call back comes first.
       await immediate()
     } while (tasks.length > 0)
+  }
+
+  const isDue = ({ atMs, process }: Sleeper) => atMs <= now && process?.frozenSinceMs === undefined
+
+  const wakeSleepers = async () => {
+    const due = sleepers.filter(isDue)
+    sleepers = sleepers.filter((sleeper) => !isDue(sleeper))
+    due.sort((a, b) => a.atMs - b.atMs || a.order - b.order)
+    for (const { wake } of due) wake()
+    await settle()
   }
 
   const take: Machine["take"] = async (step) => {
@@ -137,6 +167,19 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     }
   }
 
+  /** The timers that are due, and what has come meanwhile: one first, then the other. */
+  const wake = async (process: Running) => {
+    if (!process.alive) return
+    note(process, "wakes")
+    process.frozenSinceMs = undefined
+    const areTimersFirst = random() < 0.5
+    if (areTimersFirst) await wakeSleepers()
+    tasks.push(...held.filter((task) => task.process === process))
+    held = held.filter((task) => task.process !== process)
+    await settle()
+    if (!areTimersFirst) await wakeSleepers()
+  }
+
   virtualTimers.current = {
     running: () => current.getStore(),
     after: (process, delayMs, wake) => after(process, delayMs, () => as(process, wake))
@@ -145,27 +188,22 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   return {
     random,
     below: (bound) => Math.floor(random() * bound),
-    pick: (values) => values[Math.floor(random() * values.length)]!,
+    pick,
     moment: () => ++moments,
     nowMs: () => now,
-    note: (process, line) => {
-      history.push(`${((now - startMs) / 1000).toFixed(3).padStart(12)}  ${(process?.name ?? "").padEnd(3)} ${line}`)
-    },
+    note,
     history,
     fault: (name, probability) => {
       if (!faultsOn || random() >= probability) return false
-      counts.set(name, (counts.get(name) ?? 0) + 1)
+      count(name)
       return true
     },
-    count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
+    count,
     counts,
     storm: (on) => {
       faultsOn = on
     },
-    park: (step) => {
-      steps.push(step)
-      return step
-    },
+    park,
     withdraw: (step) => {
       const was = steps.length
       steps = steps.filter((other) => other !== step)
@@ -176,14 +214,13 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     after,
     settle,
     nextWakeMs: () =>
-      sleepers.reduce<number | undefined>((least, { atMs }) => Math.min(least ?? atMs, atMs), undefined),
+      sleepers.reduce<number | undefined>(
+        (least, { atMs, process }) => (process?.frozenSinceMs === undefined ? Math.min(least ?? atMs, atMs) : least),
+        undefined
+      ),
     advanceTo: async (atMs) => {
       now = Math.max(now, atMs)
-      const due = sleepers.filter((sleeper) => sleeper.atMs <= now)
-      sleepers = sleepers.filter((sleeper) => sleeper.atMs > now)
-      due.sort((a, b) => a.atMs - b.atMs || a.order - b.order)
-      for (const { wake } of due) wake()
-      await settle()
+      await wakeSleepers()
     },
     as,
     referencesOf: (process) =>
@@ -205,12 +242,29 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     kill: (process) => {
       process.alive = false
       tasks = tasks.filter((task) => task.process !== process)
+      held = held.filter((task) => task.process !== process)
       sleepers = sleepers.filter((sleeper) => sleeper.process !== process)
       const orphans = steps.filter((step) => step.process === process)
       steps = steps.filter((step) => step.process !== process)
       for (const { orphaned } of orphans) orphaned?.()
+    },
+    freeze: (process) => {
+      count("processes frozen")
+      note(process, "is frozen")
+      process.frozenSinceMs = now
+      held.push(...tasks.filter((task) => task.process === process))
+      tasks = tasks.filter((task) => task.process !== process)
+      after(undefined, pick(FROZEN_MS), () => park({ process: undefined, what: "wake", take: () => wake(process) }))
     }
   }
+}
+
+/** Shorter than a lease, longer than one, and longer than a request may be on its way. */
+const FROZEN_MS = [500, 20_000, 60_000, 600_000]
+
+interface Task {
+  readonly process: Running
+  readonly task: () => void
 }
 
 interface Sleeper {

@@ -30,7 +30,7 @@ export const reconcile = async (options: {
     database: { query },
     institutions
   } = options
-  const { balanceCents, payouts, pix, unpaid } = institutions.statement()
+  const { balanceCents, denied, payouts, pix, unpaid } = institutions.statement()
   const broken: Array<string> = []
   const merchantOf = new Map(
     callers.operations.flatMap(({ id, merchant }) => (id === undefined ? [] : [[id, merchant]]))
@@ -131,7 +131,9 @@ export const reconcile = async (options: {
     if (others.length > 0) broken.push(`payout ${id} was sent twice`)
     const byHand = callers.settledByHand.get(id)
     const expected =
-      sent === undefined ? ["pending", "canceled"] : [...endsOf(sent), ...(byHand === undefined ? [] : [byHand])]
+      sent === undefined
+        ? ["pending", "canceled", ...(denied.has(description) ? ["failed"] : [])]
+        : [...endsOf(sent), ...(byHand === undefined ? [] : [byHand])]
     if (!expected.includes(status)) broken.push(`payout ${id} is ${status}, at the acquirer ${expected.join(" or ")}`)
     if (sent !== undefined && sent.cents !== Number(amount)) broken.push(`payout ${id} was sent with another amount`)
     const merchant = merchantOf.get(id)

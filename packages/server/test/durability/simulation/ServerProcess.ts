@@ -81,6 +81,7 @@ export const startProcess = (edges: Edges, name: string): ServerProcess => {
   const process: ServerProcess = {
     name,
     alive: true,
+    frozenSinceMs: undefined,
     skewMs: 0,
     state: () => state,
     do: (effect, ended) => {

@@ -63,7 +63,8 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     processes.push(startProcess(edges, `p${++started}`))
   }
   const living = () => processes.filter((process) => process.alive)
-  const serving = () => processes.filter((process) => process.state() === "ready")
+  const awake = () => living().filter((process) => process.frozenSinceMs === undefined)
+  const serving = () => awake().filter((process) => process.state() === "ready")
 
   const settle = async () => {
     await machine.settle()
@@ -91,7 +92,9 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
 
   const disturb = async () => {
     const dice = random()
-    if (dice < 0.45) {
+    if (dice < 0.15) {
+      if (awake().length > 0) machine.freeze(machine.pick(awake()))
+    } else if (dice < 0.45) {
       if (living().length === 0) return
       machine.count("kills")
       machine.pick(living()).kill()
@@ -124,7 +127,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     const actions = 25 + machine.below(65)
     const isTwo = random() < 0.5
     for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 6000; steps++) {
-      if (living().length < (isTwo ? 2 : 1) && random() < 0.2) start()
+      if (awake().length < (isTwo ? 2 : 1) && random() < 0.2) start()
       await settle()
       const dice = random()
       const ready = machine.ready()
@@ -155,12 +158,12 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     // Until the database is back, and loops whose rounds have failed try again.
     const calmAtMs = machine.nowMs() + 30_000
     await until(() => {
-      if (living().length === 0) start()
+      if (awake().length === 0) start()
       return machine.nowMs() >= calmAtMs && serving().length > 0
     })
     // One alone, so that all its places can be taken.
-    const [process, ...others] = serving()
-    for (const other of others) other.kill()
+    const [process] = serving()
+    for (const other of living()) if (other !== process) other.kill()
     callers.resume(process!)
     await until(() => calls.waiting() === 0 && server.isQuiet())
     broken.push(
@@ -186,7 +189,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** A day later operators settle what the bank says nothing of; then it does. */
   const settleHeld = async () => {
     await until(() => {
-      if (living().length === 0) start()
+      if (awake().length === 0) start()
       return serving().length > 0
     })
     if ((await institutions.held()).length > 0) {
@@ -211,16 +214,17 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     await settleHeld()
     let left: ReadonlyArray<string> = []
     for (let round = 0; round < QUIET_ROUNDS && broken.length === 0; round++) {
-      if (living().length === 0) start()
-      await until(() => serving().length > 0 || living().length === 0)
+      if (awake().length === 0) start()
+      await until(() => serving().length > 0 || awake().length === 0)
       const [process] = serving()
       if (process === undefined) continue
       const isMore = await callers.finish(process)
-      await until(() => calls.waiting() === 0 || living().length === 0)
+      await until(() => calls.waiting() === 0 || awake().length === 0)
       await drain()
       await look()
       left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]
-      if (!isMore && left.length === 0 && machine.ready().length === 0) return
+      const isAtRest = machine.ready().length === 0 && awake().length === living().length
+      if (!isMore && left.length === 0 && isAtRest) return
       await machine.advanceTo(machine.nowMs() + machine.pick([700, 20_000, 70_000]))
     }
     if (broken.length === 0) broken.push("something waits for ever:", ...left)

@@ -5,8 +5,8 @@
  * Guarantees:
  * - Statements run one at a time, and those of a transaction with no other between them, so that an order of steps has
  *   one outcome.
- * - What a process had open when it died, or when its connection broke, is rolled back; a statement that was sent may
- *   run all the same.
+ * - What a process had open when it died, when its connection broke, or longer than PostgreSQL lets it be idle, is rolled
+ *   back; a statement that was sent may run all the same.
  *
  * Not simulated: two transactions that wait for each other's locks. Tests with real processes cover those.
  */
@@ -33,7 +33,7 @@ export interface Server {
   readonly clientsOf: (process: Running) => Layer.Layer<SqlClient.SqlClient | PgClient.PgClient>
   /** An outage of PostgreSQL: nothing is reached, and open transactions are rolled back. */
   readonly goAway: (forMs: number) => Promise<void>
-  /** Rolls back what a dead process had open. */
+  /** Rolls back what a dead process had open, and one that is frozen for too long. */
   readonly reap: () => Promise<void>
   /** Reads from outside, between two statements of the service; undefined while a transaction is open. */
   readonly isQuiet: () => boolean
@@ -180,7 +180,9 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     },
 
     reap: async () => {
-      if (open?.process.alive === false) await lose(open)
+      if (open === undefined) return
+      const { alive, frozenSinceMs = Infinity } = open.process
+      if (!alive || machine.nowMs() >= frozenSinceMs + IDLE_TRANSACTION_MS) await lose(open)
     },
 
     clientsOf: (process) =>
@@ -233,6 +235,9 @@ export const makeServer = (machine: Machine, database: Database): Server => {
       ).pipe(Layer.provide(Reactivity.layer))
   }
 }
+
+/** `idle_in_transaction_session_timeout` of the service's connections. */
+const IDLE_TRANSACTION_MS = 15_000
 
 const SET_NOW = "SELECT set_config('simulation.now', $1, false)"
 
