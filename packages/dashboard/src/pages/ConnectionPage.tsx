@@ -18,6 +18,7 @@ import { words } from "../words/Words.ts"
 import { changeFields, credentialFields, credentialsIn, ruleIn } from "./connectionForm.ts"
 import { CERTIFICATE_WARNING_MS } from "./certificates.ts"
 import { LastCloses } from "./Closes.tsx"
+import { connectionSentence } from "./connectionSentences.ts"
 import { connectionWords } from "./connectionWords.ts"
 
 export const ConnectionPage = ({ id }: { readonly id: string }) => {
@@ -50,7 +51,7 @@ export const ConnectionPage = ({ id }: { readonly id: string }) => {
           </Head>
           {connection.problem !== null && (
             <p class="card problem" role="alert">
-              {connection.problem}
+              {connectionSentence(connection.problem)}
             </p>
           )}
           {check.value !== undefined && <Found check={check.value} />}
@@ -128,7 +129,7 @@ const Found = ({ check }: { readonly check: ConnectionCheck }) => {
               name: fields.status,
               cell: ({ ok }) => <span class={ok ? "chip good" : "chip bad"}>{ok ? text.works : text.fails}</span>
             },
-            { name: fields.response, cell: ({ detail }) => detail }
+            { name: fields.response, cell: ({ detail }) => connectionSentence(detail) }
           ]}
         />
       </Card>

@@ -1,7 +1,23 @@
 /** The Portuguese page: no English of the server, no whole id where a person reads, and nothing that only a machine says. */
 import { assert, layer } from "@effect/vitest"
+import { type CredentialsInput, makeCredentials } from "@pix-payments/api-pix/Credentials"
+import {
+  CertificateRejected,
+  CredentialsRejected,
+  type Failure,
+  NotFound,
+  NotSent,
+  RateLimited,
+  Refused,
+  ScopeMissing,
+  Unclear
+} from "@pix-payments/api-pix/Outcome"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { describeFailure } from "../../src/providers/connections/ConnectionCheck.ts"
+import { startDouble } from "../support/Bank.ts"
+import { connectTo } from "../support/Connections.ts"
 import { funded, operated, paidCharge } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -31,6 +47,31 @@ const REFUSALS = [
   "INTERNAL_ERROR",
   "SERVICE_UNAVAILABLE"
 ] as const
+
+/** A sentence of the service, where a code would be none. */
+const SENTENCE = /\b(?:the|is|was|were|of|not|with)\b/i
+
+/** What a bank may answer to a check. */
+const FAILURES: ReadonlyArray<Failure> = [
+  new CertificateRejected({ operation: "token", whose: "theirs", evidence: "verification", code: "E1" }),
+  new CertificateRejected({ operation: "token", whose: "ours", evidence: "alert", code: "E2" }),
+  new CertificateRejected({ operation: "token", whose: "ours", evidence: "closed-twice", code: "E3" }),
+  new CredentialsRejected({ operation: "token", code: "E4" }),
+  new ScopeMissing({ operation: "find", missing: ["cob.read"] }),
+  new RateLimited({ operation: "find", retryAfterMs: 1500 }),
+  new NotSent({ operation: "find", reason: "no-connection", detail: undefined }),
+  new NotSent({ operation: "find", reason: "circuit-open", detail: undefined }),
+  new Unclear({ operation: "find", kind: "connection-cut", reason: "ECONNRESET" }),
+  new Refused({ operation: "find", code: "E5", status: 400, detail: "valor inválido" }),
+  new NotFound({ operation: "find", code: "E6" })
+]
+
+const STEPS = ["certificate", "token", "scopes", "clock", "pix_key", "webhook", "answers"]
+
+const NO_PEM: CredentialsInput = {
+  clientId: "client",
+  certificate: { _tag: "Pem", cert: "nothing", key: Redacted.make("nothing") }
+}
 
 /** Pages whose rows quote PostgreSQL. */
 const QUOTES = new Set(["outbox-failures"])
@@ -106,6 +147,63 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Portugues
           const wrong = page.getByRole("dialog").locator(".wrong")
           await wrong.first().waitFor()
           assert.notMatch((await wrong.allInnerTexts()).join(" "), /\b(?:the|must|is|not|expected)\b/i)
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "what a check of a connection finds is in Portuguese, and why one cannot be opened",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const connection = yield* connectTo(yield* startDouble())
+        const { id } = connection
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await visit.signIn(operatorToken)
+          await page.getByRole("button", { name: "Português" }).click()
+          await page.goto(`/connections/${id}`)
+          const check = page.getByRole("status").filter({ hasText: "Verificação" })
+          const rows = () => check.locator("tbody tr").allInnerTexts()
+          await visit.press("Verificar")
+          await page.getByRole("dialog").getByRole("button", { name: "Verificar" }).click()
+          await check.getByText("A instituição emitiu um token.").waitFor()
+          assert.lengthOf(await rows(), 6)
+          assert.deepStrictEqual(
+            (await rows()).filter((row) => SENTENCE.test(row)),
+            []
+          )
+
+          for (const failures of [FAILURES.slice(0, STEPS.length), FAILURES.slice(STEPS.length)]) {
+            const steps = failures.map((failure, index) => ({
+              step: STEPS[index],
+              ok: false,
+              detail: describeFailure(failure)
+            }))
+            const json = { object: "connection_check", connection_id: id, ok: false, steps }
+            await page.route(`**/connections/${id}/check`, (route) => route.fulfill({ json }))
+            await visit.press("Verificar")
+            await page.getByRole("dialog").getByRole("button", { name: "Verificar" }).click()
+            await check.locator("tbody tr").nth(failures.length).waitFor({ state: "detached" })
+            await check
+              .locator("tbody tr", { hasText: "falha" })
+              .nth(failures.length - 1)
+              .waitFor()
+            assert.deepStrictEqual(
+              (await rows()).filter((row) => SENTENCE.test(row)),
+              []
+            )
+          }
+
+          const { reason } = await Effect.runPromise(Effect.flip(makeCredentials(NO_PEM)))
+          const json = { ...connection, problem: `credentials.certificate ${reason}` }
+          await page.route(`**/operator/v1/connections/${id}`, (route) => route.fulfill({ json }))
+          await page.reload()
+          assert.strictEqual(
+            await page.getByRole("alert").innerText(),
+            "credentials.certificate não é um certificado em PEM"
+          )
         })
       })
   )

@@ -184,10 +184,9 @@ export const makeBank = (machine: Machine): Bank => {
             if (fault !== undefined) machine.count(`bank: ${fault}`)
             if (fault === "hang") return machine.note(process, `${what} -> hang`)
             const reached = reply(answer)
-            // A refusal that is read late does most harm.
-            const isRefused = reached !== undefined && reached.status >= 400
-            if (machine.fault("a process is frozen while it asks the bank", isRefused ? 0.2 : 0.02))
-              machine.freeze(process)
+            // Worst where the answer refuses an order.
+            const chance = request.method !== "GET" && (reached?.status ?? 0) >= 400 ? 0.5 : 0.02
+            if (machine.fault("a process is frozen while it asks the bank", chance)) machine.freeze(process)
             if (reached === undefined) return fail("connection-cut", fault ?? "CUT")
             const arrive = () => {
               machine.note(process, `${what} -> ${reached.status} ${fault ?? ""}`)

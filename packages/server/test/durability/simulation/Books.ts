@@ -225,8 +225,8 @@ export const makeBooks = (machine: Machine): Books => {
           if (machine.fault("a call to the acquirer arrives late", 0.05)) return void arriveLater()
           if (machine.fault("a call to the acquirer arrives twice", 0.05)) done()
           const exit = done()
-          // A refusal that is read late does most harm.
-          const chance = isRefusal(exit) ? 0.2 : 0.02
+          // Worst where the answer refuses an order.
+          const chance = isRefusal(exit) ? 0.5 : 0.02
           if (machine.fault("a process is frozen while it asks the acquirer", chance)) machine.freeze(process)
           const delayMs = machine.fault("the acquirer is slow", 0.1) ? machine.below(ACQUIRER_TIMEOUT_MS) : 0
           if (delayMs === 0) answer(exit)

@@ -9,14 +9,14 @@ export interface Denials {
 }
 
 export const makeDenials = (machine: Machine): Denials => {
+  const lastsMs = machine.pick([[1, 10_000], [10_000], [400_000]])
   const endsAtMs = new Map<string, number>()
   const denied = new Set<string>()
   return {
     denied,
     denies: (operation) => {
       const endMs =
-        endsAtMs.get(operation) ??
-        (machine.random() < 0.2 ? machine.nowMs() + machine.pick([1, 20_000, 400_000]) : machine.nowMs())
+        endsAtMs.get(operation) ?? (machine.random() < 0.3 ? machine.nowMs() + machine.pick(lastsMs) : machine.nowMs())
       endsAtMs.set(operation, endMs)
       if (machine.nowMs() >= endMs) return false
       machine.count("requests of payouts that are refused")

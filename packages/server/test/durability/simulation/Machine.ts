@@ -180,6 +180,9 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     if (!areTimersFirst) await wakeSleepers()
   }
 
+  /** Shorter than a lease, longer than one, or longer than a request may be on its way. */
+  const frozenMs = pick([[500, 20_000], [20_000, 60_000], [600_000]])
+
   virtualTimers.current = {
     running: () => current.getStore(),
     after: (process, delayMs, wake) => after(process, delayMs, () => as(process, wake))
@@ -254,13 +257,10 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
       process.frozenSinceMs = now
       held.push(...tasks.filter((task) => task.process === process))
       tasks = tasks.filter((task) => task.process !== process)
-      after(undefined, pick(FROZEN_MS), () => park({ process: undefined, what: "wake", take: () => wake(process) }))
+      after(undefined, pick(frozenMs), () => park({ process: undefined, what: "wake", take: () => wake(process) }))
     }
   }
 }
-
-/** Shorter than a lease, longer than one, and longer than a request may be on its way. */
-const FROZEN_MS = [500, 20_000, 60_000, 600_000]
 
 interface Task {
   readonly process: Running

@@ -129,6 +129,8 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     if (machine.fault(sql === "COMMIT" ? "a commit's answer is lost" : "a statement's answer is lost", 0.02)) {
       return lost("its answer is lost")
     }
+    if (isClaim(sql, exit) && machine.fault("a process is frozen with what it has claimed", 0.03))
+      machine.freeze(process)
     answer(exit)
   }
 
@@ -258,6 +260,9 @@ const timedOut = Exit.fail(
 const deadlock = Exit.fail(
   new SqlError({ reason: new DeadlockError({ cause: { code: "40P01" }, message: "deadlock", operation: "query" }) })
 )
+
+const isClaim = (sql: string, exit: Exit.Exit<PgConnection.Result, SqlError>): boolean =>
+  Exit.isSuccess(exit) && (exit.value.rowCount ?? 0) > 0 && sql.includes("SKIP LOCKED")
 
 const ordered = new Map<string, boolean>()
 
