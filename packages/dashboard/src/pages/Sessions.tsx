@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { Action } from "../parts/Action.tsx"
 import { viaName } from "../parts/auditWords.ts"
+import { browserName } from "../parts/browserName.ts"
 import { IdLink } from "../parts/Detail.tsx"
 import { List } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
@@ -31,7 +32,12 @@ export const Sessions = () => {
             </>
           )
         },
-        { name: fields.user_agent, cell: (session) => session.user_agent, wide: true },
+        {
+          name: fields.user_agent,
+          cell: ({ user_agent: userAgent }) =>
+            userAgent !== null && <span title={userAgent}>{browserName(userAgent)}</span>,
+          wide: true
+        },
         { name: fields.last_seen, cell: (session) => <Time of={session.last_seen_at} /> },
         {
           name: fields.status,

@@ -57,7 +57,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await shows("/ledger", ["Pix received", "Livraria Capitu", "Return"])
           await shows(`/ledger?account_id=${accountId}`, ["Pix received"])
           await shows("/refunds", ["faltou um livro", "Livraria Capitu", "operator"])
-          await shows("/sessions", ["admin"])
+          await shows("/sessions", ["admin", "Chrome, Linux"])
           for (const name of ["requests", "audit", "ledger", "refunds"]) {
             await visit.inspect(`names-${name}`, `/${name}`, /./)
           }
