@@ -24,11 +24,10 @@ const languages = [
   { name: "Go", command: ["go", "run", "go/main.go"], file: "go/main.go" }
 ]
 
-/** Whether the receiver can be run here. Go's prints no port, and is not run. */
+/** Whether the receiver can be run here. */
 const canRun = (command: string): boolean => {
-  if (command === "go") return false
   try {
-    execFileSync(command, ["--version"], { stdio: "ignore" })
+    execFileSync(command, [command === "go" ? "version" : "--version"], { stdio: "ignore" })
     return true
   } catch {
     return false
@@ -39,12 +38,12 @@ for (const { command, name } of languages) {
   if (!canRun(command[0]!)) process.stderr.write(`The receiver in ${name} is not run here.\n`)
 }
 
-/** What a receiver printed, without what PHP's server puts before a line: its process and the time. */
+/** What a receiver printed, without what comes before a line: the time with Go, process and time with PHP's server. */
 const linesOf = (output: string): ReadonlyArray<string> =>
   output
     .split("\n")
     .filter(Boolean)
-    .map((line) => line.replace(/^(\[[^\]]*\] )+/, ""))
+    .map((line) => line.replace(/^(\[[^\]]*\] |[\d/]+ [\d:]+ )+/, ""))
 
 /** The vectors that the README of the receivers names. */
 const attempts: ReadonlyArray<Attempt> = JSON.parse(
