@@ -167,7 +167,7 @@ describe("a receiver in", () => {
       assert.strictEqual(await post({ ...first, body: "x".repeat(1_048_577) }), 413)
 
       // A vector was sent long ago: its time is refused once its signature is right.
-      for (const { body, id, signature, timestamp } of [plain, standard]) {
+      for (const { body, id, signature, timestamp } of attempts) {
         const headers = {
           "webhook-id": id,
           "webhook-timestamp": timestamp,
@@ -179,8 +179,8 @@ describe("a receiver in", () => {
       await post(await signed(eventOf("d-6")))
       const refused = (await linesWith("handled d-6")).filter((line) => line.startsWith("refused"))
       assert.deepStrictEqual(
-        refused.slice(-4).map((line) => line.split(":")[0]),
-        ["refused too old", "refused wrong signature", "refused too old", "refused wrong signature"]
+        refused.slice(-2 * attempts.length).map((line) => line.split(":")[0]),
+        attempts.flatMap(() => ["refused too old", "refused wrong signature"])
       )
     },
     120_000
