@@ -260,6 +260,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix mcp",
       })
   )
 
+  it.effect("CLI-45: an agent that closes standard input ends it with 0", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+      const { code, err, out } = yield* pix(["mcp"], { env, input: "" })
+      assert.deepStrictEqual([code, err, out], [0, "", ""])
+    })
+  )
+
   it.effect("CLI-45: without a service it ends with a reason before it answers", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* pix(["mcp"], { env: { PIX_URL: "http://127.0.0.1:1", PIX_TOKEN: "none" } })

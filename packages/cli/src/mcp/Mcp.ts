@@ -8,8 +8,11 @@ import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import type { Session } from "@pix-payments/api/operator/Sessions"
 import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import { visible } from "@pix-payments/domain/Text"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as McpProtocol from "effect/ai/McpProtocol"
 import * as McpSchema from "effect/ai/McpSchema"
@@ -36,7 +39,7 @@ export const mcpCommand = Command.make(
         yield* server.addTool(documentation)
       })
     )
-    return yield* Layer.launch(
+    const server = yield* Layer.launch(
       McpServer.layerStdio({
         name: "pix",
         version: manifest.version,
@@ -44,7 +47,10 @@ export const mcpCommand = Command.make(
         protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
         registrations
       })
-    )
+    ).pipe(Effect.forkChild)
+    // An agent ends it by closing standard input, which interrupts the server. A signal interrupts this.
+    const ended = yield* Fiber.await(server)
+    if (Exit.isFailure(ended) && !Cause.hasInterruptsOnly(ended.cause)) return yield* ended
   })
 ).pipe(
   Command.withDescription(
