@@ -18,7 +18,7 @@ export const llmsText = (document: Json): string => `# ${titleOf(document)}
 > integer cents (R$ 19,90 is 1990), instants in UTC, keys in \`x-api-key\`.
 
 - [Guides](/docs/guides/en): first charge, webhooks, refunds, payouts, MED, statement, going live, testing ([em português](/docs/guides/pt))
-- [Reference as Markdown](/docs/markdown): every route, field, error and event
+- [Reference as Markdown](/docs/markdown): every route, webhook, field, error and event
 - [Contract](/docs/contract): every rule, with a number
 - [OpenAPI 3.1](/openapi.json): the same for tools
 - [Reference for people](/docs)

@@ -171,10 +171,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix mcp",
     "CLI-45: an agent that obeys 200 hostile texts in names, references and answers of receivers changes nothing",
     () =>
       Effect.gen(function* () {
-        const { operatorToken } = yield* TestService
         const { accountId, applicationId, key } = yield* funded(100_000, { auto_payout_enabled: false })
         const { one } = yield* makeApprovers
-        const { asked, client, textOf } = yield* agentOf(one.token)
+        const { asked, client } = yield* agentOf(one.token)
         const payout = yield* paidOut(key)
         const paid = yield* paidCharge(key)
         const request = yield* asked<Input>("payouts_create", {
@@ -256,7 +255,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix mcp",
         yield* Effect.forEach(deliveries, ({ id }) => obey("deliveries_get", { id }), { concurrency: 5 })
         assert.strictEqual(seen.size, 200)
         assert.deepStrictEqual(yield* state, before)
-        assert.notInclude((yield* textOf("audit_list", { limit: 100 })).text, operatorToken)
       })
   )
 
