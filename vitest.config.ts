@@ -34,7 +34,7 @@ const runtimes = [
   // All that starts `pix`.
   "packages/cli/test/!(Completions|Heartbeat|Help|Money|SseLines).test.ts",
   "bench/test/*.test.ts",
-  "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Prism,Tasks}.test.ts"
+  "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Prism,Shop,Tasks}.test.ts"
 ]
 
 /** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */

@@ -1,5 +1,7 @@
-/** The guides of `docs/guides`: their code runs against the service, and both languages have the same. */
+/** The guides of `docs/guides`: their code runs by the packed client against the service, and both languages have the same. */
 import { assert, layer } from "@effect/vitest"
+import { install, pack } from "@pix-payments/client/test/Tarball"
+import { temporaryFolder } from "@pix-payments/server/test/Postgres"
 import { paidCharge } from "@pix-payments/server/test/Money"
 import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
@@ -28,14 +30,20 @@ const codeOf = (text: string): ReadonlyArray<Code> =>
 
 const code = codeOf(textOf("en"))
 
+/** An empty folder with the packed client. */
+const emptyFolder = Effect.gen(function* () {
+  const folder = yield* temporaryFolder
+  return (yield* Effect.promise(async () => install(join(folder, "shop"), await pack(folder), {}))).folder
+})
+
 /** Runs a piece as a program of its own, as a reader does. A server that it starts ends with it. */
-const run = ({ language, text }: Code, env: Readonly<Record<string, string>>) =>
+const run = ({ language, text }: Code, cwd: string, env: Readonly<Record<string, string>>) =>
   Effect.callback<string>((resume) => {
     const [file, args] =
       language === "sh"
         ? (["sh", ["-ec", text]] as const)
         : ([process.execPath, ["--input-type=module-typescript", "-e", `${text}\nprocess.exit()`]] as const)
-    const options = { cwd: join(import.meta.dirname, ".."), env: { ...process.env, ...env }, timeout: 120_000 }
+    const options = { cwd, env: { ...process.env, ...env }, timeout: 120_000 }
     execFile(file, args, options, (error, stdout, stderr) =>
       resume(error === null ? Effect.succeed(stdout) : Effect.die(new Error(`${text}\n${stdout}\n${stderr}`)))
     )
@@ -61,8 +69,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       const { key } = yield* makeCaller()
       yield* paidCharge(key, 250_000)
       assert.strictEqual(code.length, printed.length)
+      const folder = yield* emptyFolder
       for (const [index, piece] of code.entries()) {
-        const output = yield* run(piece, { PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key, PORT: "0" })
+        const output = yield* run(piece, folder, { PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key, PORT: "0" })
         assert.match(output.trim(), printed[index]!, `${piece.guide}: ${output}`)
       }
     })

@@ -24,11 +24,10 @@ const languages = [
   { name: "Go", command: ["go", "run", "go/main.go"], file: "go/main.go" }
 ]
 
-/** Whether the receiver can be run here. Go's prints no port, and is not run. */
+/** Whether the receiver can be run here. */
 const canRun = (command: string): boolean => {
-  if (command === "go") return false
   try {
-    execFileSync(command, ["--version"], { stdio: "ignore" })
+    execFileSync(command, [command === "go" ? "version" : "--version"], { stdio: "ignore" })
     return true
   } catch {
     return false
@@ -39,12 +38,12 @@ for (const { command, name } of languages) {
   if (!canRun(command[0]!)) process.stderr.write(`The receiver in ${name} is not run here.\n`)
 }
 
-/** What a receiver printed, without what PHP's server puts before a line: its process and the time. */
+/** What a receiver printed, without what comes before a line: the time with Go, process and time with PHP's server. */
 const linesOf = (output: string): ReadonlyArray<string> =>
   output
     .split("\n")
     .filter(Boolean)
-    .map((line) => line.replace(/^(\[[^\]]*\] )+/, ""))
+    .map((line) => line.replace(/^(\[[^\]]*\] |[\d/]+ [\d:]+ )+/, ""))
 
 /** The vectors that the README of the receivers names. */
 const attempts: ReadonlyArray<Attempt> = JSON.parse(
@@ -168,7 +167,7 @@ describe("a receiver in", () => {
       assert.strictEqual(await post({ ...first, body: "x".repeat(1_048_577) }), 413)
 
       // A vector was sent long ago: its time is refused once its signature is right.
-      for (const { body, id, signature, timestamp } of [plain, standard]) {
+      for (const { body, id, signature, timestamp } of attempts) {
         const headers = {
           "webhook-id": id,
           "webhook-timestamp": timestamp,
@@ -180,8 +179,8 @@ describe("a receiver in", () => {
       await post(await signed(eventOf("d-6")))
       const refused = (await linesWith("handled d-6")).filter((line) => line.startsWith("refused"))
       assert.deepStrictEqual(
-        refused.slice(-4).map((line) => line.split(":")[0]),
-        ["refused too old", "refused wrong signature", "refused too old", "refused wrong signature"]
+        refused.slice(-2 * attempts.length).map((line) => line.split(":")[0]),
+        attempts.flatMap(() => ["refused too old", "refused wrong signature"])
       )
     },
     120_000

@@ -19,7 +19,7 @@ if (!isInstalled) process.stderr.write("Prism is not installed: its answers are 
 
 interface Media {
   readonly schema: object
-  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, { readonly value?: unknown }>>
 }
 
 interface Operation {
@@ -35,7 +35,7 @@ const operations = Object.entries(
     name: `${method.toUpperCase()} ${path}`,
     path: path.replace("{id}", "01a21796-3e53-7716-a39a-982a6ea59f16"),
     method: method.toUpperCase(),
-    body: requestBody?.content["application/json"].example,
+    body: requestBody?.content["application/json"].examples?.["example"]?.value,
     answers: Object.entries(responses).map(([status, { content }]) => ({
       status: Number(status),
       schema: content?.["application/json"].schema

@@ -113,6 +113,8 @@ describe("the store in", () => {
     return yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const pool = new Pool({ connectionString: Redacted.value(url) })
+        // The database is dropped as soon as the pool has ended, and may end a session before it has left.
+        pool.on("error", () => {})
         await pool.query(postgresTables)
         return pool
       }),

@@ -1,4 +1,4 @@
-// A webhook receiver for Go 1.22 or later, with the standard library only.
+// A webhook receiver for Go 1.19 or later, with the standard library only.
 //
 // It verifies the signature and the time of each attempt, handles each delivery once, and answers 2xx after it was handled.
 //
@@ -6,7 +6,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -14,19 +13,15 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
 
-const (
-	tolerance = 300 * time.Second
-	maxBytes  = 1 << 20
-	claimTime = time.Minute
-)
+const tolerance, maxBytes, claimTime = 300 * time.Second, 1 << 20, time.Minute
 
 type event struct {
 	ID    string `json:"id"`
@@ -46,20 +41,18 @@ func handle(e event) error {
 	return nil
 }
 
-// secrets are both accepted while one is rotated.
-func secrets() (found []string) {
-	for _, name := range []string{"WEBHOOK_SECRET", "OLD_WEBHOOK_SECRET"} {
-		if secret := os.Getenv(name); secret != "" {
-			found = append(found, secret)
-		}
+// setting is read from the environment.
+func setting(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
 	}
-	return found
+	return otherwise
 }
 
 // keyOf returns the bytes of the key: whsec_ and base64 are the decoded bytes, any other text is its UTF-8 bytes.
 func keyOf(secret string) []byte {
-	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
+	if strings.HasPrefix(secret, "whsec_") {
+		if key, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):]); err == nil && len(key) > 0 {
 			return key
 		}
 	}
@@ -74,14 +67,16 @@ func refusal(header http.Header, body []byte, now time.Time) string {
 		return "missing header"
 	}
 	isOurs := false
-	for _, secret := range secrets() {
+	// Both are accepted while one is rotated.
+	for _, name := range []string{"WEBHOOK_SECRET", "OLD_WEBHOOK_SECRET"} {
+		secret := os.Getenv(name)
 		mac := hmac.New(sha256.New, keyOf(secret))
 		mac.Write([]byte(id + "." + sent + "."))
 		mac.Write(body)
 		expected := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 		for _, signature := range strings.Split(given, " ") {
 			// Every comparison is made, each in constant time.
-			isOurs = hmac.Equal([]byte(expected), []byte(signature)) || isOurs
+			isOurs = hmac.Equal([]byte(expected), []byte(signature)) && secret != "" || isOurs
 		}
 	}
 	if !isOurs {
@@ -96,8 +91,8 @@ func refusal(header http.Header, body []byte, now time.Time) string {
 // handleOnce returns the status to answer. A claim of a process that died ends after a minute. A table with a primary key does
 // the same: see packages/client/src/stores.ts.
 func handleOnce(e event) int {
-	folder := cmp.Or(os.Getenv("HANDLED"), "handled")
-	name := filepath.Join(folder, fmt.Sprintf("%x", sha256.Sum256([]byte(e.ID))))
+	folder := setting("HANDLED", "handled")
+	name := fmt.Sprintf("%s/%x", folder, sha256.Sum256([]byte(e.ID)))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 500
 	}
@@ -146,5 +141,10 @@ func receive(w http.ResponseWriter, r *http.Request) {
 }
 
 func main() {
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "4000"), http.HandlerFunc(receive)))
+	listener, err := net.Listen("tcp", "127.0.0.1:"+setting("PORT", "4000"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("listening", listener.Addr().(*net.TCPAddr).Port)
+	log.Fatal(http.Serve(listener, http.HandlerFunc(receive)))
 }

@@ -5,6 +5,8 @@
  * - Each operation is one request with the document's example, which expects the first status of its answers.
  * - The requests run in their order: a creation keeps its id for those that name it.
  */
+import { exampleOf } from "../src/PaymentsDocument.ts"
+
 type Json = { readonly [key: string]: unknown }
 
 interface Call {
@@ -35,18 +37,17 @@ const callsOf = (document: Json): ReadonlyArray<Call> =>
         url: `{{baseUrl}}${path.replace("{id}", `{{${variable}}}`)}`,
         isKeyed: parameters.some(({ name }) => name === "Idempotency-Key"),
         query: parameters.filter((parameter) => parameter["in"] === "query").map(({ name }) => String(name)),
-        body: exampleOf(operation["requestBody"] as Json | undefined),
+        body: exampleText(operation["requestBody"]),
         status,
-        answer: exampleOf(answer),
+        answer: exampleText(answer),
         keeps: status === "201" ? variable : undefined,
         about: String(operation["description"])
       }
     })
   )
 
-const exampleOf = (holder: Json | undefined): string | undefined => {
-  const content = holder?.["content"] as Readonly<Record<string, Json>> | undefined
-  const example = content?.["application/json"]?.["example"]
+const exampleText = (holder: unknown): string | undefined => {
+  const example = exampleOf(holder)
   return example === undefined ? undefined : JSON.stringify(example, null, 2)
 }
 
@@ -69,7 +70,7 @@ export const postmanCollection = (document: Json): string => {
       }))
     },
     variable: [
-      { key: "baseUrl", value: "http://127.0.0.1:8080" },
+      { key: "baseUrl", value: "http://127.0.0.1:3000" },
       { key: "apiKey", value: "" }
     ],
     item: callsOf(document).map(postmanItem)
@@ -127,7 +128,7 @@ export const brunoCollection = (document: Json): Readonly<Record<string, string>
     block("auth", ["mode: apikey"]),
     block("auth:apikey", ["key: x-api-key", "value: {{apiKey}}", "placement: header"])
   ]),
-  "environments/local.bru": blocks([block("vars", ["baseUrl: http://127.0.0.1:8080", "apiKey: "])]),
+  "environments/local.bru": blocks([block("vars", ["baseUrl: http://127.0.0.1:3000", "apiKey: "])]),
   ...Object.fromEntries(
     callsOf(document).map((call, index) => {
       const number = String(index + 1).padStart(2, "0")

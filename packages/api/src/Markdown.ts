@@ -7,6 +7,7 @@
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
+import { exampleOf } from "./PaymentsDocument.ts"
 
 type Json = { readonly [key: string]: unknown }
 
@@ -17,7 +18,7 @@ export const llmsText = (document: Json): string => `# ${titleOf(document)}
 > integer cents (R$ 19,90 is 1990), instants in UTC, keys in \`x-api-key\`.
 
 - [Guides](/docs/guides/en): first charge, webhooks, refunds, payouts, MED, statement, going live, testing ([em português](/docs/guides/pt))
-- [Reference as Markdown](/docs/markdown): every route, field, error and event
+- [Reference as Markdown](/docs/markdown): every route, webhook, field, error and event
 - [Contract](/docs/contract): every rule, with a number
 - [OpenAPI 3.1](/openapi.json): the same for tools
 - [Reference for people](/docs)
@@ -54,6 +55,8 @@ export const markdownOf = (document: Json): string => {
     String(objectAt(document, "info")["description"]),
     "## Routes",
     ...operations,
+    "## Webhooks",
+    webhooksText(document),
     "## Objects",
     ...named.map(([name, schema]) => objectText(name, schema as Json)),
     "## Errors",
@@ -78,14 +81,9 @@ export const markdownOf = (document: Json): string => {
 }
 
 const operationText = (verb: string, path: string, operation: Json): string => {
-  const parameters = Array.isArray(operation["parameters"]) ? (operation["parameters"] as ReadonlyArray<Json>) : []
-  const scopes = scopesOf(operation)
   const body = schemaIn(objectAt(operation, "requestBody"))
-  const examples = [objectAt(operation, "requestBody"), ...Object.values(objectAt(operation, "responses"))].flatMap(
-    (holder) => {
-      const { example } = mediaIn(holder as Json)
-      return example === undefined ? [] : ["```json", JSON.stringify(example), "```"]
-    }
+  const examples = [objectAt(operation, "requestBody"), ...Object.values(objectAt(operation, "responses"))].map(
+    (holder) => exampleText(holder as Json)
   )
   const answers = Object.entries(objectAt(operation, "responses")).map(([status, answer]) => {
     const schema = schemaIn(answer as Json)
@@ -95,25 +93,45 @@ const operationText = (verb: string, path: string, operation: Json): string => {
   return [
     `### ${verb.toUpperCase()} ${path}`,
     typeof operation["description"] === "string" ? operation["description"] : "",
-    scopes === "" ? "Needs no scope." : `Scope: \`${scopes}\`.`,
-    parameters.length === 0
-      ? ""
-      : table(
-          ["parameter", "in", "type", "required", ""],
-          parameters.map((each) => [
-            `\`${String(each["name"])}\``,
-            String(each["in"]),
-            typeOf(objectAt(each, "schema")),
-            each["required"] === true ? "yes" : "no",
-            textOf(each)
-          ])
-        ),
+    parametersText(operation),
     body === undefined ? "" : `Body: ${typeOf(body)}.`,
     answers.join("\n"),
-    examples.join("\n")
+    examples.filter((part) => part !== "").join("\n")
   ]
     .filter((part) => part !== "")
     .join("\n\n")
+}
+
+/** What is sent to receivers. Events of all resources have the same headers and the same answer. */
+const webhooksText = (document: Json): string => {
+  const events = Object.values(objectAt(document, "webhooks")).map((verbs) => objectAt(verbs as Json, "post"))
+  const [first = {}] = events
+  return [
+    textOf(first),
+    parametersText(first),
+    `Answer 2xx. ${textOf(objectAt(objectAt(first, "responses"), "2XX"))}`,
+    ...events.map((event) => exampleText(objectAt(event, "requestBody")))
+  ].join("\n\n")
+}
+
+const parametersText = (operation: Json): string => {
+  const parameters = Array.isArray(operation["parameters"]) ? (operation["parameters"] as ReadonlyArray<Json>) : []
+  if (parameters.length === 0) return ""
+  return table(
+    ["parameter", "in", "type", "required", ""],
+    parameters.map((each) => [
+      `\`${String(each["name"])}\``,
+      String(each["in"]),
+      typeOf(objectAt(each, "schema")),
+      each["required"] === true ? "yes" : "no",
+      textOf(each)
+    ])
+  )
+}
+
+const exampleText = (holder: Json): string => {
+  const example = exampleOf(holder)
+  return example === undefined ? "" : `\`\`\`json\n${JSON.stringify(example)}\n\`\`\``
 }
 
 const objectText = (name: string, schema: Json): string => {
@@ -149,11 +167,6 @@ const typeOf = (schema: Json): string => {
   const { maximum, maxLength, minimum } = schema
   if (minimum !== undefined && maximum !== undefined) return `${name}, ${String(minimum)} to ${String(maximum)}`
   return maxLength === undefined ? name : `${name} of at most ${String(maxLength)}`
-}
-
-const scopesOf = (operation: Json): string => {
-  const security = Array.isArray(operation["security"]) ? (operation["security"] as ReadonlyArray<Json>) : []
-  return security.flatMap((each) => Object.values(each).flat()).join(" ")
 }
 
 const schemaIn = (holder: Json): Json | undefined => {

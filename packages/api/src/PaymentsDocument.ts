@@ -37,6 +37,8 @@ export const paymentsDocument = (examples: Examples = recorded): Json => {
   for (const operation of operationsOf(document["paths"])) {
     const id = String(operation["operationId"])
     show(operation["requestBody"], examples.requests[id])
+    for (const parameter of Object.values(objectAt(operation, "parameters")) as ReadonlyArray<Json>)
+      if (parameter["name"] === "Idempotency-Key") parameter["examples"] = { [EXAMPLE]: { value: "order-1001" } }
     for (const [status, response] of Object.entries(objectAt(operation, "responses"))) {
       if (Number(status) < 400) show(response, examples.answers[id])
       else listErrors(response, objectAt(components, "schemas"), examples, id)
@@ -57,9 +59,15 @@ export const operationsOf = (paths: unknown): ReadonlyArray<Json> =>
 
 const mediaOf = (holder: unknown): Json => objectAt(objectAt(holder, "content"), "application/json")
 
-const show = (holder: unknown, example: unknown): void => {
-  if (example !== undefined) mediaOf(holder)["example"] = example
+/** In `examples`: pages show what is in `example` of a request only. */
+const show = (holder: unknown, value: unknown): void => {
+  if (value !== undefined) mediaOf(holder)["examples"] = { [EXAMPLE]: { value } }
 }
+
+const EXAMPLE = "example"
+
+/** The example of a request, an answer or an event; `undefined` of an error, which has one for each code. */
+export const exampleOf = (holder: unknown): unknown => objectAt(objectAt(mediaOf(holder), "examples"), EXAMPLE)["value"]
 
 const listErrors = (response: unknown, schemas: Json, examples: Examples, id: string): void => {
   const media = mediaOf(response)

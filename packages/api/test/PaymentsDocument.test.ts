@@ -36,12 +36,10 @@ const bodiesOf = (from: { readonly [key: string]: unknown }): ReadonlyArray<Show
 }
 
 const valuesOf = (media: Json, shared: typeof components.examples): ReadonlyArray<readonly [string, unknown]> =>
-  "example" in media
-    ? [["", media["example"]]]
-    : Object.entries((media["examples"] ?? {}) as Readonly<Record<string, Json>>).map(([name, { $ref, value }]) => [
-        name,
-        $ref === undefined ? value : shared[String($ref).replace(/.*\//, "")]?.value
-      ])
+  Object.entries((media["examples"] ?? {}) as Readonly<Record<string, Json>>).map(([name, { $ref, value }]) => [
+    name,
+    $ref === undefined ? value : shared[String($ref).replace(/.*\//, "")]?.value
+  ])
 
 /** The examples of a document that its schemas refuse, and the bodies and codes without one. */
 const faultsOf = (from: ReturnType<typeof paymentsDocument>): ReadonlyArray<string> => {
@@ -57,7 +55,7 @@ const faultsOf = (from: ReturnType<typeof paymentsDocument>): ReadonlyArray<stri
     return [
       ...(missing ? [`${where}: an example is missing`] : []),
       ...values.flatMap(([name, value]) =>
-        validate(value) ? [] : [`${where}${name && ` ${name}`}: ${ajv.errorsText(validate.errors)}`]
+        validate(value) ? [] : [`${where} ${name}: ${ajv.errorsText(validate.errors)}`]
       ),
       ...values.flatMap(([name, value]) =>
         codes.length === 0 || (value as Json | undefined)?.["code"] === name
@@ -88,11 +86,11 @@ describe("openapi.json", () => {
     const faults = (change: Parameters<typeof changed>[0]) => faultsOf(paymentsDocument(changed(change)))
     assert.deepStrictEqual(
       faults((copy) => Object.assign(copy.requests["charges.create"]!, { amount: 19.9 })),
-      ["charges.create is sent: data/amount must be integer"]
+      ["charges.create is sent example: data/amount must be integer"]
     )
     assert.deepStrictEqual(
       faults((copy) => Object.assign(copy.events["charge"]!, { id: 1 })),
-      ["events.charge is sent: data/id must be string"]
+      ["events.charge is sent example: data/id must be string"]
     )
     assert.deepStrictEqual(
       faults((copy) => delete copy.answers["balance.retrieve"]),

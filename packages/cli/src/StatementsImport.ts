@@ -4,6 +4,7 @@
  * Guarantee: each file is answered by itself; the command ends at the first that is refused.
  */
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
+import { counted } from "@pix-payments/domain/Reason"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Argument from "effect/cli/Argument"
@@ -25,7 +26,7 @@ const contentOf = (file: string): string => {
 }
 
 const show = (file: string, { lines_known, lines_new, lines_read, problems, unread }: BankStatement): void => {
-  write(`${printable(file)}: ${lines_read} lines, ${lines_new} new, ${lines_known} known\n`)
+  write(`${printable(file)}: ${counted(lines_read, "line")}, ${lines_new} new, ${lines_known} known\n`)
   for (const { line, reason, text } of unread) notice(`  line ${line}: ${printable(reason)}: ${printable(text)}`)
   for (const problem of problems) notice(`  ${printable(problem)}`)
 }

@@ -20,6 +20,13 @@ import { exitCodes, Failure } from "./Failure.ts"
 import { root } from "./Root.ts"
 import { notice } from "./Terminal.ts"
 
+// npm only warns. Without this, a command may work until it reaches what an older Node lacks.
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+if (major < 22 || (major === 22 && minor < 13)) {
+  notice(`pix needs Node 22.13 or later, and this is ${process.version}.`)
+  process.exit(exitCodes.usage)
+}
+
 // A reader that closes early, such as `head`, ends the command. A negative answer has set its exit code by then.
 process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
   if (code === "EPIPE") process.exit(process.exitCode ?? 0)

@@ -1,5 +1,6 @@
 /** The packed `pix` under each Node: what is in it, its help, its main actions and exit codes, and where it keeps a token. */
 import { assert, describe, layer } from "@effect/vitest"
+import { nodes } from "@pix-payments/client/test/Toolchains"
 import { TestService } from "@pix-payments/server/test/TestService"
 import { temporaryFolder } from "@pix-payments/server/test/Postgres"
 import { closedPort, eventually } from "@pix-payments/server/test/Receiver"
@@ -40,7 +41,19 @@ describe("the package", () => {
   })
 })
 
+const tooOld = nodes.find(({ name }) => name === "Node 20")?.path
+
 layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
+  it.effect.skipIf(tooOld === undefined && process.env["RUNTIMES"] !== "required")(
+    "CLI-1: says that an older Node is too old, and ends with 2",
+    () =>
+      Effect.gen(function* () {
+        const { code, err, out } = yield* pix(["mcp"], { node: tooOld! })
+        assert.deepStrictEqual([code, out], [2, ""])
+        assert.match(err, /^pix needs Node 22\.13 or later, and this is v20\.[\d.]+\.\n$/)
+      })
+  )
+
   for (const { isSkipped, name, program } of supported) {
     it.effect.skipIf(isSkipped)(`CLI-1, CLI-4, CLI-7: says who is signed in, under ${name}`, () =>
       Effect.gen(function* () {

@@ -4,7 +4,7 @@ import { txidOf } from "../src/index.ts"
 import { chargeOf } from "./support/Samples.ts"
 
 describe("txidOf", () => {
-  it("CHG-4: is the txid that the service gives to the acquirer", () => {
+  it("CHG-27: is the txid that the service gives to the acquirer", () => {
     const charge = chargeOf()
     assert.strictEqual(txidOf(charge), "01890a5dac96774bbcceb302099a8057")
     assert.strictEqual(txidOf(charge), txidFromId(charge.id))

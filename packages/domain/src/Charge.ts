@@ -57,7 +57,10 @@ export type Receiver = typeof Receiver.Type
 
 /** A charge as the API shows it. */
 export const Charge = Schema.Struct({
-  id: Schema.String.annotate({ format: "uuid" }),
+  id: Schema.String.annotate({
+    format: "uuid",
+    description: "Without hyphens it is the txid of the Pix, which banks and fiscal documents name."
+  }),
   object: Schema.Literal("charge"),
   status: open(ChargeStatus),
   amount: Cents.annotate({ description: "Cents." }),

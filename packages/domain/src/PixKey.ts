@@ -42,7 +42,8 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
 }
 
 /** Whether a text is a key of a type. */
-export const isPixKey = (type: PixKeyType, input: string): boolean => parsePixKey(type, input)._tag === "Valid"
+export const isPixKey = (type: PixKeyType, input: string): boolean =>
+  type === "cpf" || type === "cnpj" ? parseDocument(input)?.type === type : shapes[type].test(input)
 
 /** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
 export const isSamePixKey = (one: string, other: string): boolean => comparable(one) === comparable(other)
@@ -66,5 +67,5 @@ const shapes = {
   email:
     /^(?=.{1,77}$)[a-z0-9.!#$&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i,
   phone: /^\+55[0-9]{10,11}$/,
-  random: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+  random: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 }

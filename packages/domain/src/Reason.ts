@@ -14,11 +14,14 @@ export const reasonOf = (field: string, expected: string | undefined, value: unk
 /** What was sent, without its text. */
 export const got = (value: unknown): string => {
   if (value === undefined) return ""
-  if (typeof value === "string") return `, got text of ${value.length} characters`
+  if (typeof value === "string") return `, got text of ${counted([...value].length, "character")}`
   if (Array.isArray(value)) return `, got a list of ${value.length}`
   if (typeof value === "number" && value > 1e8) return ", got a long number"
   return `, got ${typeof value === "bigint" ? "a BigInt" : Object(value) === value ? "an object" : String(value)}`
 }
+
+/** `1 day`, `2 days` */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
 export const AN_AMOUNT = "an integer number of cents, as 1990 for R$ 19,90"
 export const A_DOCUMENT = "a CPF or CNPJ with right check digits"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { isSamePixKey, parsePixKey, type PixKeyType, pixKeyTypes } from "../src/PixKey.ts"
+import { isPixKey, isSamePixKey, parsePixKey, type PixKeyType, pixKeyTypes } from "../src/PixKey.ts"
 import { vectors } from "./vectors.ts"
 
 const valid = (value: string) => ({ _tag: "Valid" as const, value })
@@ -68,7 +68,7 @@ const cases: ReadonlyArray<
 describe("parsePixKey", () => {
   for (const [rule, type, input, expected] of cases) {
     it(`PAY-10, PAY-11: ${rule}: ${JSON.stringify(input)}`, () =>
-      assert.deepStrictEqual(parsePixKey(type, input), expected))
+      assert.deepStrictEqual([parsePixKey(type, input), isPixKey(type, input)], [expected, expected._tag === "Valid"]))
   }
 
   for (const { input, type, value } of vectors.documents.valid) {
@@ -83,6 +83,7 @@ describe("parsePixKey", () => {
     [Schema.Literals(pixKeyTypes), Schema.Literals(cases.map(([, , input]) => input))],
     ([type, input]) => {
       const parsed = parsePixKey(type, input)
+      assert.strictEqual(isPixKey(type, input), parsed._tag === "Valid")
       if (parsed._tag === "Valid") assert.deepStrictEqual(parsePixKey(type, parsed.value), parsed)
     }
   )

@@ -128,6 +128,10 @@ describe("ERR-3: `message`", () => {
       "The request is invalid. amount must be an integer number of cents, as 1990 for R$ 19,90, got text of 4 characters."
     ],
     [
+      { amount: "🎉", customer },
+      "The request is invalid. amount must be an integer number of cents, as 1990 for R$ 19,90, got text of 1 character."
+    ],
+    [
       { amount: 50, customer },
       "The amount is below the minimum of this operation. amount must be at least 100 cents, got 50."
     ],

@@ -14,7 +14,7 @@ describe("Txid", () => {
     }
   })
 
-  it("CHG-4: the txid of a charge is the 32 digits of its id", () => {
+  it("CHG-4, CHG-27: the txid of a charge is the 32 digits of its id", () => {
     assert.strictEqual(txidFromId("0198C0DE-1234-7abc-8def-0123456789AB"), "0198c0de12347abc8def0123456789ab")
     assert.throws(() => txidFromId("not a uuid"))
     assert.throws(() => txidFromId("0198c0de12347abc8def0123456789ab"))

@@ -142,7 +142,7 @@ const check = (service: Service, file: string): Effect.Effect<Found, Failure> =>
 const show = ({ closes, file, lines, problems }: Found): void => {
   for (const problem of problems) write(`${printable(file)}: ${printable(problem)}\n`)
   write(
-    `${printable(file)}: ${lines} entries, ${closes} closes: ${problems.length === 0 ? "as exported" : "differs"}\n`
+    `${printable(file)}: ${problems.length === 0 ? "as exported" : "differs"} (entries: ${lines}, closes: ${closes})\n`
   )
   if (problems.length >= MOST) notice(`There may be more: it ends after ${MOST}.`)
 }

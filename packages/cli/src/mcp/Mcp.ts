@@ -3,12 +3,16 @@
  *
  * Guarantee: text of the service is between two marks that no text can contain, because they are made anew for each answer.
  */
+import { guides } from "@pix-payments/api/Guides"
 import { llmsText, markdownOf } from "@pix-payments/api/Markdown"
 import type { Session } from "@pix-payments/api/operator/Sessions"
 import { paymentsDocument } from "@pix-payments/api/PaymentsDocument"
 import { visible } from "@pix-payments/domain/Text"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as McpProtocol from "effect/ai/McpProtocol"
 import * as McpSchema from "effect/ai/McpSchema"
@@ -35,7 +39,7 @@ export const mcpCommand = Command.make(
         yield* server.addTool(documentation)
       })
     )
-    return yield* Layer.launch(
+    const server = yield* Layer.launch(
       McpServer.layerStdio({
         name: "pix",
         version: manifest.version,
@@ -43,7 +47,10 @@ export const mcpCommand = Command.make(
         protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
         registrations
       })
-    )
+    ).pipe(Effect.forkChild)
+    // An agent ends it by closing standard input, which interrupts the server. A signal interrupts this.
+    const ended = yield* Fiber.await(server)
+    if (Exit.isFailure(ended) && !Cause.hasInterruptsOnly(ended.cause)) return yield* ended
   })
 ).pipe(
   Command.withDescription(
@@ -87,18 +94,34 @@ const answered = (text: string, isError: boolean) => {
   })
 }
 
-/** The overview, and each route, object and table of the reference. Made when it is asked for: other commands load this module, too. */
+/**
+ * The overview, each guide, each route, object and table of the reference, and each rule of the contract. Made when it is asked for:
+ * other commands load this module, too.
+ */
 const sections = (): ReadonlyArray<string> => {
   const document = paymentsDocument()
-  return [llmsText(document), ...markdownOf(document).split(/\n(?=##+ )/)]
+  const parts = [guides.en, guides.pt, markdownOf(document)].flatMap((text) => text.split(/\n(?=##+ )/))
+  const rules = guides.contract.split(/\n+(?=- \*\*|## )/).filter((part) => part.startsWith("- **"))
+  return [llmsText(document), ...parts, ...rules]
+}
+
+/** The sections with the most of these words, and of those the ones whose heading has them. */
+const found = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const countIn = (text: string) => words.filter((word) => text.toLowerCase().includes(word)).length
+  return sections()
+    .map((text) => ({ text, count: countIn(text), inHeading: countIn(text.split("\n")[0]!) }))
+    .filter(({ count }) => count > 0)
+    .toSorted((one, other) => other.count - one.count || other.inHeading - one.inHeading)
+    .slice(0, MOST_SECTIONS)
+    .map(({ text }) => text)
 }
 
 const documentation = {
   tool: new McpSchema.Tool({
     name: "documentation",
-    title: "Read the reference of /v1",
+    title: "Read the documentation of /v1",
     description:
-      "The sections of the reference of `/v1`, for integrators, that have all of these words; without words the overview.",
+      "The guides, the reference and the contract of `/v1`, for integrators: the sections with the most of these words; without words the overview.",
     inputSchema: {
       type: "object",
       properties: { words: { type: "string", description: "Such as `refunded_amount` or `POST /v1/charges`." } },
@@ -109,13 +132,11 @@ const documentation = {
   annotations: Context.empty(),
   handle: ({ words = "" }: { readonly words?: string }) => {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
-    const [overview = "", ...others] = sections()
-    const found = others.filter((section) => wanted.every((word) => section.toLowerCase().includes(word)))
-    const text = wanted.length === 0 ? overview : found.slice(0, MOST_SECTIONS).join("\n\n")
+    const text = wanted.length === 0 ? sections()[0]! : found(wanted).join("\n\n")
     return Effect.succeed(
       new McpSchema.CallToolResult({
         isError: text === "",
-        content: [{ type: "text", text: text === "" ? "No section has all of these words. Ask with fewer." : text }]
+        content: [{ type: "text", text: text === "" ? "No section has one of these words." : text }]
       })
     )
   }

@@ -45,7 +45,7 @@ export const writeLines = Effect.fnUntraced(function* (service: Service, operati
   progress("")
   if (entriesIn(last) !== count - 1 || rest !== "") {
     return yield* new Failure({
-      message: `The answer is incomplete: it ended after ${count} lines. Run the command again, or ask for a shorter range.`,
+      message: `The answer is incomplete: it ended after line ${count}. Run the command again, or ask for a shorter range.`,
       exitCode: exitCodes.unreachable
     })
   }

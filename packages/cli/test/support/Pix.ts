@@ -24,7 +24,8 @@ const sourcesHash = (): string => {
       .map((name) => `${folder}/${name}`)
       .filter((name) => name.endsWith(".ts"))
   )
-  for (const name of ["packages/cli/package.json", "packages/cli/tsdown.config.ts", ...files]) {
+  const bundled = ["packages/api/examples.json", "packages/api/guides.json"]
+  for (const name of ["packages/cli/package.json", "packages/cli/tsdown.config.ts", ...bundled, ...files]) {
     hash.update(`${name}\0`).update(readFileSync(join(root, name)))
   }
   return hash.digest("hex").slice(0, 16)

@@ -194,7 +194,7 @@ export interface Balance {
 
 /** Charge, as the API returns it. */
 export interface Charge {
-  /** Identifier. UUID. */
+  /** Without hyphens it is the txid of the Pix, which banks and fiscal documents name. UUID. */
   readonly id: string
   /** The kind of resource. */
   readonly object: "charge"

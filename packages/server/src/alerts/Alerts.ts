@@ -82,7 +82,8 @@ const conditions: ReadonlyArray<string> = [
    WHERE h.consecutive_failures >= ${FAILURES}`,
   `SELECT 'certificate:' || id || ':' || certificate_warned_days, 'certificate.ending',
      CASE certificate_warned_days WHEN 0 THEN 'The certificate of connection ' || name || ' has ended'
-       ELSE 'The certificate of connection ' || name || ' ends within ' || certificate_warned_days || ' days' END,
+       ELSE 'The certificate of connection ' || name || ' ends within ' || certificate_warned_days || CASE certificate_warned_days
+       WHEN 1 THEN ' day' ELSE ' days' END END,
      '/connections/' || id, certificate_warned_days <= 1
    FROM (SELECT id, name, certificate_warned_days FROM acquirer_connections WHERE certificate_warned_days IS NOT NULL
      ORDER BY id LIMIT ${LIMIT}) n`

@@ -104,7 +104,9 @@ export const listReading = Effect.gen(function* () {
         }
         readable.push(list)
         if (read.failures > 0) {
-          problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be read or applied` })
+          problem ??= new AcquirerUnclear({
+            reason: `notifications that could not be read or applied: ${read.failures}`
+          })
         }
       }
       if (problem === undefined) yield* onComplete(slice.toMs)

@@ -126,8 +126,8 @@ export class Reconciliation extends Context.Service<
             const { failures } = yield* apply(items, where)
             const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
             const open = [
-              ...(failures > 0 ? [`${failures} facts could not be applied`] : []),
-              ...(unread.length + beyond > 0 ? [`${unread.length + beyond} entries could not be read`] : [])
+              ...(failures > 0 ? [`facts that could not be applied: ${failures}`] : []),
+              ...(unread.length + beyond > 0 ? [`entries that could not be read: ${unread.length + beyond}`] : [])
             ]
             for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
           })

@@ -249,25 +249,28 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
         SELECT uuidv7(), uuidv7(), ${accountId}::uuid, 'open', 123456, now(), now() + make_interval(hours => h), false, 1
         FROM unnest(ARRAY[5, 20, 40, 100]) h`
       yield* sql`INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at, certificate_warned_days)
-        VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'k@example.com', now(), 7)`
+        SELECT uuidv7(), 'Banco ' || days, 'api-pix', 'efi', 'k' || days || '@example.com', now(), days FROM unnest(ARRAY[7, 1]) days`
       for (let i = 0; i < 3; i++) yield* detect
       const found = yield* sql<{ event: string; title: string; is_urgent: boolean }>`
         SELECT event, title, is_urgent FROM alerts WHERE channel_id = ${channel.id}::uuid ORDER BY event, title`
       assert.deepStrictEqual(found.map(({ event, is_urgent: isUrgent }) => `${event} ${isUrgent}`).toSorted(), [
         "certificate.ending false",
+        "certificate.ending true",
         "dispute.deadline false",
         "dispute.deadline false",
         "dispute.deadline true"
       ])
-      assert.match(
-        found.map(({ title }) => title).join("\n"),
-        /of R\$ 1[.,]234[.,]56: less than 6 hours left for its defense/
-      )
+      const titles = found.map(({ title }) => title)
+      assert.match(titles.join("\n"), /of R\$ 1[.,]234[.,]56: less than 6 hours left for its defense/)
+      assert.includeMembers(titles, [
+        "The certificate of connection Banco 7 ends within 7 days",
+        "The certificate of connection Banco 1 ends within 1 day"
+      ])
       yield* sql`UPDATE disputes SET defense_deadline_at = now() + interval '3 hours' WHERE account_id = ${accountId}::uuid`
       yield* detect
       const [{ n }] = yield* sql<{ n: number }>`SELECT count(*)::integer AS n FROM alerts
         WHERE channel_id = ${channel.id}::uuid AND is_urgent` as unknown as Effect.Effect<[{ n: number }]>
-      assert.strictEqual(n, 4, "each threshold is an alert")
+      assert.strictEqual(n, 5, "each threshold is an alert")
       yield* remove(channel.id)
     })
   )

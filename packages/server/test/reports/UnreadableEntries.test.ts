@@ -64,7 +64,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       const { steps } = yield* operated<ConnectionCheck>("POST", `/connections/${bank.connectionId}/check`)
       assert.match(
         steps.find(({ step }) => step === "answers")?.detail ?? "",
-        /^1 entries of its lists could not be read/
+        /^Entries of its lists that could not be read since \S+: 1\. They are exceptions\.$/
       )
       yield* resolved(exception.id, { action: "dismiss", reason: "known" })
       assert.deepInclude(yield* operated<Connection>("GET", `/connections/${bank.connectionId}`), {

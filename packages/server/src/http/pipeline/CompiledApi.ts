@@ -244,12 +244,21 @@ const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
       return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
     }
     const violations = violationsOf(decoded.cause, fields).map((each) => ({ ...each, path: each.path.slice(0, 1) }))
-    const { details = NONE, message = "" } = refusalOfFields(violations, fields)
+    const { details = NONE, message = "" } = refusalOfFields(violations, withNumbers(fields))
     return Exit.fail(new ValidationError({ details: [...details, ...unknown], message }))
   }
 }
 
 const NONE: ReadonlyArray<string> = []
+
+/** Fields as their reasons name them: `0` is a number there, not text of one character. */
+const withNumbers = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      /^-?\d{1,8}(\.\d{1,8})?$/.test(String(value)) ? Number(value) : value
+    ])
+  )
 
 /** The names of a query's parameters. */
 const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>

@@ -1,5 +1,5 @@
 /**
- * The reference page `/docs` with the guides in two languages, its document `/openapi.json`, and all of it as Markdown.
+ * The reference page `/docs` with the guides in two languages and the contract, its document `/openapi.json`, and all of it as Markdown.
  *
  * Guarantees:
  * - The URL of the page's script (Scalar, from Effect) contains its hash, so that browsers cache it for good.
@@ -19,25 +19,37 @@ const document = paymentsDocument()
 
 const documentJson = JSON.stringify(document)
 
-/** The document with the guides before its routes. */
-const withGuides = (text: string): string => {
-  const info = document["info"] as { readonly description: string }
-  return JSON.stringify({
-    ...document,
-    info: { ...info, description: `${text}\n\n# Reference\n\n${info.description}` }
+const info = document["info"] as { readonly title: string; readonly version: string; readonly description: string }
+
+/** Where the page shows a rule: its section of the contract. */
+const sectionOf: Readonly<Record<string, string>> = Object.fromEntries(
+  guides.contract.split(/^## /m).flatMap((section) => {
+    const heading = section.slice(0, section.indexOf("\n")).toLowerCase().replaceAll(" ", "-")
+    return [...section.matchAll(/^- \*\*([A-Z]+-\d+)\*\*/gm)].map(([, rule]) => [
+      rule,
+      `#contract/description/${heading}`
+    ])
   })
+)
+
+/** The document with the guides before its routes. */
+const withGuides = (text: string) => {
+  const linked = text.replaceAll(/\[([A-Z]+-\d+)\]\([^)]*\)/g, (_, rule: string) => `[${rule}](${sectionOf[rule]})`)
+  return { ...document, info: { ...info, description: `${linked}\n\n# Reference\n\n${info.description}` } }
 }
 
-const languages = [
-  { code: "en", title: "English" },
-  { code: "pt", title: "Português" }
-] as const
+/** What the page shows, one at a time. */
+const sources = [
+  { slug: "en", title: "English", shown: withGuides(guides.en) },
+  { slug: "pt", title: "Português", shown: withGuides(guides.pt) },
+  { slug: "contract", title: "Contract", shown: { openapi: "3.1.0", info: { ...info, description: guides.contract } } }
+].map(({ shown, slug, title }) => ({ slug, title, url: `/docs/${slug}.json`, text: JSON.stringify(shown) }))
 
-/** Renders the document into the page. */
+/** Renders the documents into the page. A link to another one loads the page, which shows that one then. */
 const start = `
 ;(() => {
-  const reference = window.Scalar.createApiReference("#reference", ${JSON.stringify({
-    sources: languages.map(({ code, title }) => ({ title, slug: code, url: `/docs/${code}.json` })),
+  window.Scalar.createApiReference("#reference", ${JSON.stringify({
+    sources: sources.map(({ slug, title, url }) => ({ slug, title, url })),
     authentication: { preferredSecurityScheme: "x-api-key" },
     // Test requests go to this server directly.
     proxyUrl: "",
@@ -49,7 +61,10 @@ const start = `
     agent: { disabled: true },
     mcp: { disabled: true }
   })})
-  return reference
+  const sourceIn = (url) => new URL(url).hash.split("/")[0]
+  addEventListener("hashchange", ({ newURL, oldURL }) => {
+    if (sourceIn(newURL) !== sourceIn(oldURL)) location.reload()
+  })
 })()
 `
 
@@ -84,12 +99,15 @@ const html = (source: string): string => `<!doctype html>
     <meta charset="utf-8">
     <title>Payments Service API</title>
     <meta name="viewport" content="width=device-width, initial-scale=1">
+    <link rel="alternate" type="text/markdown" href="/docs/markdown">
   </head>
   <body>
     <div id="reference"></div>
     <noscript>
       <h1>Payments Service API</h1>
-      <p>The whole reference needs JavaScript; its document is at <a href="/openapi.json">/openapi.json</a>.</p>
+      <p>The whole page needs JavaScript. As Markdown: <a href="/docs/guides/en">guides</a>,
+        <a href="/docs/guides/pt" lang="pt">guias</a>, <a href="/docs/markdown">reference</a>,
+        <a href="/docs/contract">contract</a>. The document: <a href="/openapi.json">/openapi.json</a>.</p>
       <ul>${operations.map((operation) => `\n        <li>${operation}</li>`).join("")}
       </ul>
     </noscript>
@@ -118,10 +136,10 @@ export const pages: ReadonlyArray<Page> = [
     caching: "revalidated",
     contentSecurityPolicy: nothingPolicy
   })),
-  ...languages.map(({ code }) =>
-    page(`/docs/${code}.json`, async () => ({
+  ...sources.map(({ text, url }) =>
+    page(url, async () => ({
       contentType: "application/json",
-      text: withGuides(guides[code]),
+      text,
       caching: "revalidated",
       contentSecurityPolicy: nothingPolicy
     }))

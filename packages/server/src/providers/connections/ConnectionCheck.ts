@@ -10,6 +10,7 @@
  */
 import type { ApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
 import type { Failure } from "@pix-payments/api-pix/Outcome"
+import { counted } from "@pix-payments/domain/Reason"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -60,7 +61,7 @@ const certificateStep = (endsAtMs: number, nowMs: number): CheckStep => {
   const days = Math.floor((endsAtMs - nowMs) / DAY_MS)
   return endsAtMs <= nowMs
     ? { step: "certificate", ok: false, detail: "The client certificate has expired." }
-    : { step: "certificate", ok: true, detail: `The client certificate is valid for ${days} more days.` }
+    : { step: "certificate", ok: true, detail: `The client certificate is valid for ${counted(days, "day")}.` }
 }
 
 const scopesStep = (missing: ReadonlyArray<string> | undefined): CheckStep => {

@@ -10,6 +10,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { counted } from "@pix-payments/domain/Reason"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import { Metrics, type SeenConnection } from "../../base/observability/Metrics.ts"
 import { ConnectionRegistry } from "./ConnectionRegistry.ts"
@@ -55,7 +56,7 @@ const lookAtAll = Effect.fnUntraced(function* (awaySince: Map<string, number>) {
       Effect.logWarning(
         days === 0
           ? "the client certificate of a connection has ended"
-          : `the client certificate of a connection ends within ${days} days`
+          : `the client certificate of a connection ends within ${counted(days, "day")}`
       ),
       { ...about, ends_at: formatInstant(status.certificateEndsAtMs) }
     )

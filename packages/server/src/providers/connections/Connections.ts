@@ -249,7 +249,7 @@ const answersStep = (row: ConnectionRow): ReadonlyArray<CheckStep> =>
         {
           step: "answers",
           ok: false,
-          detail: `${row.unreadable_entries} entries of its lists could not be read since ${row.unreadable_since.toISOString()}. They are exceptions.`
+          detail: `Entries of its lists that could not be read since ${row.unreadable_since.toISOString()}: ${row.unreadable_entries}. They are exceptions.`
         }
       ]
 

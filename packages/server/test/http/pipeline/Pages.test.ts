@@ -61,7 +61,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
       const script = yield* call("GET", source)
       assert.include(
         script.text,
-        '"url":"/docs/pt.json"}],"authentication":{"preferredSecurityScheme":"x-api-key"},"proxyUrl":""'
+        '"url":"/docs/contract.json"}],"authentication":{"preferredSecurityScheme":"x-api-key"},"proxyUrl":""'
       )
       assert.match(String(script.headers["cache-control"]), /immutable/)
       for (const stale of ["/docs/reference.js", "/docs/reference.js?v=of-another-release"]) {

@@ -69,10 +69,17 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
             'failed', 'pix', 100, to_timestamp(n), 2
           FROM charges, generate_series(1, 100) AS n WHERE id = ${ids[0]}::uuid`
         const { call } = yield* TestService
-        for (const limit of ["x", "0", "101", "1.5", ""]) {
+        for (const [limit, got] of Object.entries({
+          x: "text of 1 character",
+          "0": "0",
+          "101": "101",
+          "1.5": "1.5",
+          "12345678901": "text of 11 characters",
+          "": "text of 0 characters"
+        })) {
           const refused = yield* call<{ readonly message: string }>("GET", `/v1/charges?limit=${limit}`, { key })
           assert.strictEqual(refused.status, 400, limit)
-          assert.include(refused.body.message, "limit must be a whole number from 1 to 100, got text of ")
+          assert.include(refused.body.message, `limit must be a whole number from 1 to 100, got ${got}.`)
         }
         const full = yield* listed(key, "?limit=100")
         assert.deepStrictEqual([full.data.length, full.has_more], [100, true])

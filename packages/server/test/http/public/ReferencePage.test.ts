@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
+import examples from "../../../../api/examples.json" with { type: "json" }
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { eventNames } from "@pix-payments/domain/EventCatalog"
@@ -48,6 +49,8 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
       Effect.gen(function* () {
         const { call } = yield* TestService
         const contract = yield* call("GET", "/docs/contract")
+        const shown = yield* call<{ readonly info: { readonly description: string } }>("GET", "/docs/contract.json")
+        assert.strictEqual(shown.body.info.description, contract.text)
         for (const [language, title] of [
           ["en", "## First charge"],
           ["pt", "## Primeira cobrança"]
@@ -59,11 +62,16 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
           const { headers, text } = yield* call("GET", `/docs/guides/${language}`)
           assert.match(String(headers["content-type"]), /^text\/markdown/)
           assert.include(text, title)
-          assert.isTrue(body.info.description.startsWith(text))
+          assert.include(body.info.description, title)
           assert.include(body.info.description, "## Simulated bank")
           for (const [, rule, target] of text.matchAll(/\[([^\]]+)\]\(([^)]*)\)/g)) {
             assert.strictEqual(target, "/docs/contract", rule)
-            assert.include(contract.text, `**${rule}**`)
+            const section = contract.text.split(/^## /m).find((part) => part.includes(`- **${rule}**`))
+            const heading = /^.*/
+              .exec(section ?? "none")![0]
+              .toLowerCase()
+              .replaceAll(" ", "-")
+            assert.include(body.info.description, `[${rule}](#contract/description/${heading})`)
           }
         }
       })
@@ -99,6 +107,10 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
       assert.includeMembers(listed, ["VALIDATION_ERROR", "ACQUIRER_REJECTED", "RATE_LIMITED", "SERVICE_UNAVAILABLE"])
       assert.notInclude(listed, "CURSOR_EXPIRED", "operators only")
       for (const event of eventNames) assert.include(text, `| \`${event}\` |`)
+      for (const header of ["X-Webhook-Delivery", "webhook-id", "webhook-timestamp", "webhook-signature"])
+        assert.include(text, `| \`${header}\` | header |`)
+      for (const event of Object.values(examples.events)) assert.include(text, JSON.stringify(event))
+      assert.notMatch(text, /(Scope: `[a-z:]+`\.)\s+\1/)
       assert.notMatch(text, /undefined|\[object/)
     })
   )

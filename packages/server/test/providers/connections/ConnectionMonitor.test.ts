@@ -47,7 +47,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
       assert.deepStrictEqual(warnings, [
         of("ends within 30 days"),
         of("ends within 7 days"),
-        of("ends within 1 days"),
+        of("ends within 1 day"),
         of("has ended")
       ])
       const metrics = textOf((yield* Metrics).read())
