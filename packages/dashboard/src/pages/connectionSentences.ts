@@ -25,7 +25,8 @@ const sentences = inBoth<ReadonlyArray<Sentence>>({
     [/is given beside a certificate or key in PEM/, "não pode estar junto de um certificado ou chave em PEM"],
     [/cannot be decrypted with a key of SECRETS_KEYS/, "não se decifram com nenhuma chave de SECRETS_KEYS"],
     [/The client certificate has expired\./, "O certificado do cliente venceu."],
-    [/The client certificate is valid for (-?\d+) more days\./, "O certificado do cliente vale por mais $1 dias."],
+    [/The client certificate is valid for 1 day\./, "O certificado do cliente vale por 1 dia."],
+    [/The client certificate is valid for (\d+) days\./, "O certificado do cliente vale por $1 dias."],
     [/The provider issued a token\./, "A instituição emitiu um token."],
     [/The provider grants none of the needed scopes\./, "A instituição não concede nenhum dos escopos necessários."],
     [/Every scope that is needed was granted\./, "Todos os escopos necessários foram concedidos."],
@@ -52,8 +53,8 @@ const sentences = inBoth<ReadonlyArray<Sentence>>({
     [/Another URL is registered, at an unknown place\./, "Outra URL está registrada, em lugar desconhecido."],
     [/Another URL is registered, at (.*)\./, "Outra URL está registrada, em $1."],
     [
-      /(\d+) entries of its lists could not be read since (.*)\. They are exceptions\./,
-      "$1 lançamentos de suas listas não puderam ser lidos desde $2. Eles são exceções."
+      /Entries of its lists that could not be read since (.*): (\d+)\. They are exceptions\./,
+      "Lançamentos de suas listas que não puderam ser lidos desde $1: $2. Eles são exceções."
     ],
     [
       /The provider's certificate is not trusted \((.*)\)\. Check credentials\.ca and the URL\./,
