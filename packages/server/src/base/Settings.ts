@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { loopbackHosts, parseHosts } from "./AllowedHosts.ts"
 import { parseDatabaseUrl } from "./DatabaseUrl.ts"
+import { type SamplerName, samplers } from "./observability/Tracing.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {
@@ -92,6 +93,10 @@ export interface SettingsShape {
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
   readonly otlpEndpoint: Option.Option<string>
+  readonly otelServiceName: string
+  /** Which requests are traced, and the part of them where it is a ratio. */
+  readonly tracesSampler: SamplerName
+  readonly tracesSamplerArg: number
 }
 
 export interface OidcSettings {
@@ -227,7 +232,15 @@ const config: Config.Config<SettingsShape> = Config.all({
     Config.withDefault("info" as const)
   ),
   logFormat: Config.option(Config.Literals(["pretty", "json"], "LOG_FORMAT")),
-  otlpEndpoint: Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT"))
+  otlpEndpoint: Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT")),
+  otelServiceName: Config.String("OTEL_SERVICE_NAME").pipe(Config.withDefault("pix-payments")),
+  tracesSampler: Config.Literals(samplers, "OTEL_TRACES_SAMPLER").pipe(
+    Config.withDefault("parentbased_traceidratio" as const)
+  ),
+  tracesSamplerArg: Config.schema(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+    "OTEL_TRACES_SAMPLER_ARG"
+  ).pipe(Config.withDefault(0.1))
 })
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("@pix-payments/server/base/Settings") {
