@@ -81,6 +81,8 @@ export interface SettingsShape {
   readonly retentionDeliveriesDays: number
   /** For how many days events and the history of resources are kept. */
   readonly retentionEventsDays: number
+  /** After how many days the payers of charges that were never paid are erased. */
+  readonly retentionUnpaidPayersDays: number
   /** `off`: nobody is called. */
   readonly outward: "on" | "off"
   /** Whether the words by which charges and payouts are found are written. */
@@ -223,6 +225,8 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionNotificationsDays: atLeast(1, "RETENTION_NOTIFICATIONS_DAYS").pipe(Config.withDefault(396)),
   retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
+  // A charge can be paid for seven days.
+  retentionUnpaidPayersDays: atLeast(8, "RETENTION_UNPAID_PAYERS_DAYS").pipe(Config.withDefault(396)),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
   smtpUrl: Config.option(checked("SMTP_URL", Config.Redacted("SMTP_URL"), smtpUrl)),
