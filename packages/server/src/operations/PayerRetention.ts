@@ -36,7 +36,8 @@ export const expirePayers = Effect.fnUntraced(function* (days: number, now: numb
       erased += (yield* erase(sql, isOfStep, STEP)).length
       last = until
     }
-    if (open !== undefined) yield* Effect.logWarning(`payers of unpaid charges are kept until charge ${open.id} has ended`)
+    if (open !== undefined)
+      yield* Effect.logWarning(`payers of unpaid charges are kept until charge ${open.id} has ended`)
     if (ended.length < STEP) break
   }
   if (last !== start) {

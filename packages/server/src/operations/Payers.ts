@@ -115,6 +115,7 @@ const BATCH = 1000
 const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 /** The condition of a charge `c` that may still be paid. */
-export const isOpen = "(c.status = 'processing' OR (c.status = 'pending' AND (c.expires_at IS NULL OR c.expires_at > now())))"
+export const isOpen =
+  "(c.status = 'processing' OR (c.status = 'pending' AND (c.expires_at IS NULL OR c.expires_at > now())))"
 const isErasable = `c.status IN ('failed', 'canceled', 'pending') AND NOT ${isOpen}`
 const statusNow = `CASE WHEN c.status = 'pending' AND NOT ${isOpen} THEN 'expired' ELSE c.status END`

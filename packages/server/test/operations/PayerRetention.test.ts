@@ -41,7 +41,8 @@ layer(TestService.layer(), { excludeTestServices: true })("The retention of paye
       const open = yield* created(key, fields)
       yield* sql`UPDATE charges SET expires_at = now() + interval '3 years' WHERE id = ${open.id}::uuid`
       const later = yield* created(key, fields)
-      const wordsOf = (id: string) => sql`SELECT 1 FROM charge_words WHERE charge_id = ${id}::uuid AND left(word, 1) <> '$'`
+      const wordsOf = (id: string) =>
+        sql`SELECT 1 FROM charge_words WHERE charge_id = ${id}::uuid AND left(word, 1) <> '$'`
       yield* eventually(wordsOf(expired.id), (words) => words.length > 0)
       const emailOf = (id: string) =>
         Effect.map(call<Charge>("GET", `/v1/charges/${id}`, { key }), ({ body }) => body.customer?.email ?? null)
@@ -90,29 +91,31 @@ layer(TestService.layer(), { excludeTestServices: true })("The retention of paye
     })
   )
 
-  it.effect("OPR-339: goes on where the last run ended, in commits of a thousand charges, while tenants create charges", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const sql = yield* SqlClient
-      const { accountId, key } = yield* makeCaller()
-      const { id } = yield* created(key)
-      yield* sql`
+  it.effect(
+    "OPR-339: goes on where the last run ended, in commits of a thousand charges, while tenants create charges",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const sql = yield* SqlClient
+        const { accountId, key } = yield* makeCaller()
+        const { id } = yield* created(key)
+        yield* sql`
         INSERT INTO charges (id, account_id, application_id, origin, method, amount, customer_name, customer_email,
           customer_document, created_at, sequence, status, expires_at)
         SELECT uuidv7(), account_id, application_id, origin, method, amount, customer_name, customer_email,
           customer_document, created_at, sequence, CASE WHEN n % 5 = 0 THEN 'paid' ELSE 'failed' END, expires_at
         FROM charges, generate_series(1, 3500) AS n WHERE id = ${id}::uuid`
-      const [erased] = yield* Effect.all(
-        [runAfter(397), Effect.forEach(Array.from({ length: 20 }), () => created(key), { concurrency: 4 })],
-        { concurrency: 2 }
-      )
-      assert.isAtLeast(erased, 2800)
-      yield* runAfter(397)
-      const left = yield* sql<{ status: string; count: number }>`
+        const [erased] = yield* Effect.all(
+          [runAfter(397), Effect.forEach(Array.from({ length: 20 }), () => created(key), { concurrency: 4 })],
+          { concurrency: 2 }
+        )
+        assert.isAtLeast(erased, 2800)
+        yield* runAfter(397)
+        const left = yield* sql<{ status: string; count: number }>`
         SELECT status, count(*)::integer AS count FROM charges
         WHERE account_id = ${accountId}::uuid AND customer_name IS NOT NULL AND status IN ('paid', 'failed')
         GROUP BY status`
-      assert.deepStrictEqual(left, [{ status: "paid", count: 700 }])
-    })
+        assert.deepStrictEqual(left, [{ status: "paid", count: 700 }])
+      })
   )
 })

@@ -57,7 +57,9 @@ export const expirePayers = Effect.gen(function* () {
   return yield* asOwner(
     Effect.gen(function* () {
       const connection = yield* Effect.flatMap(SqlClient, (sql) => sql.reserve)
-      const expiring = Effect.flatMap(databaseTime, (now) => PayerRetention.expirePayers(retentionUnpaidPayersDays, now))
+      const expiring = Effect.flatMap(databaseTime, (now) =>
+        PayerRetention.expirePayers(retentionUnpaidPayersDays, now)
+      )
       return yield* exclusively(connection, expiring, ERASURE_LOCK)
     }).pipe(Effect.scoped)
   )

@@ -8,6 +8,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { samplerOf } from "../../../src/base/observability/Tracing.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { attributeOf, collector, type Span } from "../../support/Collector.ts"
@@ -16,13 +18,20 @@ import { operated, simulated, somePayout } from "../../support/Money.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually, receiver } from "../../support/Receiver.ts"
+import { pictureOf } from "../../support/TracePicture.ts"
 import { clientOf, newKey, TestService } from "../../support/TestService.ts"
+
+/** Written with `WRITE_TRACE=1`. */
+const picture = join(import.meta.dirname, "../../../../../docs/images/trace.svg")
 
 const operatorToken = "the-token-of-this-operator"
 
 /** The service as a process that exports to a collector, and a client of it. */
-const traced = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>) {
-  const databaseUrl = yield* createMigratedDatabase
+const traced = Effect.fnUntraced(function* (
+  settings: Readonly<Record<string, string>>,
+  existing?: Redacted.Redacted<string>
+) {
+  const databaseUrl = existing ?? (yield* createMigratedDatabase)
   const exported = yield* collector
   const service = yield* startProcess({
     DATABASE_URL: Redacted.value(databaseUrl),
@@ -54,7 +63,7 @@ const failing = callerOf("d")
 
 layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
   it.effect(
-    "connect a request with what it commits, the provider, the fan-out and each delivery, and nothing else is exported",
+    "ADD-6, OPR-31: connect a request with what it commits, the provider, the fan-out and each delivery, and nothing else is exported",
     () =>
       Effect.gen(function* () {
         const { client, databaseUrl, exported, service, stopped } = yield* traced({
@@ -63,9 +72,10 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
           OTEL_TRACES_SAMPLER_ARG: "0"
         })
         let isFirst = true
-        const receiving = yield* receiver((_, response) => {
-          response.statusCode = isFirst ? 500 : 200
-          isFirst = false
+        const receiving = yield* receiver(({ headers }, response) => {
+          const isRefused = isFirst && String(headers["traceparent"]).includes(payer.traceId)
+          if (isRefused) isFirst = false
+          response.statusCode = isRefused ? 500 : 200
           response.end()
         })
         const owner = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
@@ -168,6 +178,8 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
             ]
           )
 
+          if (process.env["WRITE_TRACE"] !== undefined) writeFileSync(picture, pictureOf(ofPayer))
+
           // From the webhook to the request, by what the receiver got.
           const deliveries = ofPayer.filter(({ name }) => name === "POST")
           for (const { body, headers } of receiving.received.filter(({ body }) => body.data.id === charge.id)) {
@@ -179,13 +191,9 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
             const isRetry = attributeOf(delivery, "pix.attempts_made") === 1
             assert.strictEqual(parentOf(ofPayer, delivery)?.name, isRetry ? created.name : "fan-out")
           }
-          const sentFirst = ofPayer.filter(
-            (span) => span.name === "POST" && attributeOf(span, "pix.attempts_made") === 0
-          )
-          assert.includeMembers(
-            sentFirst.map((span) => attributeOf(span, "http.response.status_code")),
-            [200]
-          )
+          const statuses = deliveries.map((span) => attributeOf(span, "http.response.status_code"))
+          assert.strictEqual(statuses.filter((status) => status === 500).length, 1)
+          assert.isTrue(deliveries.some((span) => attributeOf(span, "pix.attempts_made") === 1))
 
           // A request in another trace, and what it did to the charge, lead to each other.
           const request = find(spans, "POST /operator/v1/charges/{id}/refund")
@@ -218,6 +226,35 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
           assert.includeMembers(exported.metrics(), ["http_requests_in_flight", "process_resident_memory_bytes"])
         }).pipe(Effect.provideService(TestService, client), Effect.provide(owner))
       }).pipe(Effect.scoped)
+  )
+
+  it.effect("ADD-6: go on in another process, which finds that the provider has not answered", () =>
+    Effect.gen(function* () {
+      const receiving = yield* receiver()
+      const silent = yield* traced({ ACQUIRER_TIMEOUT_MS: "1", SIMULATOR_LATENCY_MS: "600000" })
+      const { key } = yield* silent.client.makeCaller()
+      const { body: charge } = yield* silent.client.call<{ status: string }>("POST", "/v1/charges", {
+        key,
+        idempotencyKey: newKey(),
+        body: { ...someCharge, webhook_url: receiving.url },
+        headers: payer.headers
+      })
+      assert.strictEqual(charge.status, "processing")
+      yield* silent.stopped
+      const other = yield* traced({}, silent.databaseUrl)
+      yield* eventually(
+        Effect.sync(() => receiving.received),
+        ({ length }) => length > 0
+      )
+      yield* other.stopped
+      const created = find(silent.exported.spans(), "POST /v1/charges")
+      const recovered = find(other.exported.spans(), "charge emission")
+      assert.deepStrictEqual([recovered.traceId, recovered.parentSpanId], [payer.traceId, created.spanId])
+      const below = namesBelow(other.exported.spans(), recovered)
+      assert.includeMembers(below, ["acquirer emit", "batch"])
+      const [delivery] = receiving.received
+      assert.include(String(delivery!.headers["traceparent"]), payer.traceId)
+    }).pipe(Effect.scoped)
   )
 
   it.effect("begin with a request that no caller traces, as the sampler says", () =>
