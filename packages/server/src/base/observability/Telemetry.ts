@@ -47,7 +47,7 @@ export const layer = Layer.unwrap(
   })
 )
 
-/** Sets the gauges that are otherwise set when somebody scrapes, before each export. */
+/** Sets the gauges that are otherwise set when somebody scrapes, as often as metrics are exported. */
 export const gaugesLoop = Layer.effectDiscard(
   Effect.gen(function* () {
     const { otlpEndpoint } = yield* Settings

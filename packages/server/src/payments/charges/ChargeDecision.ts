@@ -99,7 +99,7 @@ export const newCharge = (
   merchant: Merchant,
   request: ChargeRequest,
   sealedWebhookSecret: string | null,
-  trace: string | null = null
+  trace: string | null
 ): StoredCharge => ({
   id,
   accountId: owner.accountId,

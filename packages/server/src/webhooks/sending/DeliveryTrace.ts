@@ -53,7 +53,7 @@ export const inDeliverySpan = (delivery: ClaimedDelivery, attempt: Effect.Effect
     "pix.event": delivery.event,
     "pix.resource_id": delivery.resourceId,
     "pix.delivery_id": delivery.id,
-    "pix.attempts_made": delivery.attemptsMade
+    ...(delivery.attemptsMade > 0 && { "http.request.resend_count": delivery.attemptsMade })
   }
   return attempt.pipe(
     Effect.tap(({ error, statusCode }) =>

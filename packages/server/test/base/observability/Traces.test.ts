@@ -4,7 +4,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Tracer from "effect/Tracer"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -188,12 +187,12 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
             )
             assert.isDefined(delivery)
             assert.strictEqual(attributeOf(delivery, "pix.event"), body.event)
-            const isRetry = attributeOf(delivery, "pix.attempts_made") === 1
+            const isRetry = attributeOf(delivery, "http.request.resend_count") === 1
             assert.strictEqual(parentOf(ofPayer, delivery)?.name, isRetry ? created.name : "fan-out")
           }
           const statuses = deliveries.map((span) => attributeOf(span, "http.response.status_code"))
           assert.strictEqual(statuses.filter((status) => status === 500).length, 1)
-          assert.isTrue(deliveries.some((span) => attributeOf(span, "pix.attempts_made") === 1))
+          assert.isTrue(deliveries.some((span) => attributeOf(span, "http.request.resend_count") === 1))
 
           // A request in another trace, and what it did to the charge, lead to each other.
           const request = find(spans, "POST /operator/v1/charges/{id}/refund")
@@ -310,7 +309,7 @@ const find = (spans: ReadonlyArray<Span>, name: string): Span => {
 const parentOf = (spans: ReadonlyArray<Span>, { parentSpanId }: Span) =>
   spans.find(({ spanId }) => spanId === parentSpanId)
 
-const namesBelow = (spans: ReadonlyArray<Span>, top: Span): ReadonlyArray<string> =>
+const namesBelow = (spans: ReadonlyArray<Span>, top: Span): Array<string> =>
   spans
     .filter(({ parentSpanId }) => parentSpanId === top.spanId)
     .flatMap((span) => [span.name, ...namesBelow(spans, span)])

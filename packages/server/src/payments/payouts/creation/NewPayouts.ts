@@ -100,7 +100,7 @@ export class NewPayouts extends Context.Service<
         Effect.map(currentTrace, (trace) => {
           const { epochMs, id } = ids.next()
           return {
-            requested: { ...requestedPayout(id, epochMs, owner, key, request, secrets), trace },
+            requested: requestedPayout(id, epochMs, owner, key, request, secrets, trace),
             caller: owner.caller
           }
         })
@@ -196,8 +196,9 @@ const requestedPayout = (
   { accountId, applicationId, origin }: Owner,
   key: string | undefined,
   request: CreatePayout | CreateDashboardPayout,
-  secrets: Secrets["Service"]
-): Omit<RequestedPayout, "trace"> => ({
+  secrets: Secrets["Service"],
+  trace: string | null
+): RequestedPayout => ({
   id,
   accountId,
   applicationId,
@@ -219,7 +220,8 @@ const requestedPayout = (
   createdAtMs,
   sequence: 1,
   connectionId: null,
-  providerReference: null
+  providerReference: null,
+  trace
 })
 
 /** Where a payout goes: a Pix to its key, in DICT's form; a TED to its bank account. */
