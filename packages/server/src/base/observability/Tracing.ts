@@ -7,6 +7,9 @@
  *   does later, and the deliveries of its events, are in that trace.
  * - A request that changes a resource of another trace has a link to what it did there, and that has one back.
  * - Without a tracer, or of a trace that is not sampled, nothing is made.
+ *
+ * Why a column of the charge and the payout: a trace id that is derived from their id would need none, but whether it is sampled
+ * could not follow the request. One of each change would miss what waits for its first change, such as the answer of a provider.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
