@@ -33,7 +33,7 @@ export const expirePayers = Effect.fnUntraced(function* (days: number, now: numb
     const until = ended.at(-1)?.id
     if (until !== undefined) {
       const isOfStep = sql`c.id > ${last}::uuid AND c.id <= ${until}::uuid AND c.customer_name IS NOT NULL`
-      erased += (yield* erase(sql, isOfStep, STEP)).length
+      erased += (yield* sql.withTransaction(Effect.andThen(byIndex, erase(sql, isOfStep, STEP)))).length
       last = until
     }
     if (open !== undefined)
@@ -47,6 +47,13 @@ export const expirePayers = Effect.fnUntraced(function* (days: number, now: numb
   }
   return erased
 })
+
+/** However many charges and words there are, a step reads its own. The role of the maintenance has no pinned plans. */
+const byIndex = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true)`
+)
 
 const walkedUntil = Effect.gen(function* () {
   const sql = yield* SqlClient
