@@ -89,7 +89,8 @@ const twoProcesses: Contender = {
 
 const withTelemetry: Contender = {
   name: "pix-payments otlp",
-  description: "the same with traces and metrics on, exported to a collector on loopback that discards them",
+  description:
+    "the same with a tenth of the requests traced, exported with logs and metrics to a collector on loopback that discards them",
   jobs: ["create-charge", "get-charge"],
   minConnections: 8,
   stores: "rows and request log",

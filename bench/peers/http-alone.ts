@@ -79,6 +79,7 @@ const stored: Omit<StoredCharge, "id"> = {
     "00020101021226720014br.gov.bcb.pix2550pix.simulator.test/qr/v2/0199a0f05f3c7c3e9d0b5a4b1c2d3e4f52040000530398654" +
     "0519.905802BR5913Loja do Bench6009SAO PAULO62070503***6304ABCD",
   endToEndId: null,
+  trace: null,
   receiver: {
     name: "Loja do Bench",
     document: "11222333000181",

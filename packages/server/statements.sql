@@ -3,8 +3,8 @@ SELECT
   page.id, page.account_id, page.application_id, page.origin, page.idempotency_key, page.status, page.method, page.amount, page.fee,
   page.description, page.reference, page.recipient_name, page.recipient_document, page.pix_key_type, page.bank_account,
   page.pix_key, page.webhook_url, page.webhook_secret, page.end_to_end_id, page.failure_reason, page.duplicate_of,
-  page.processed_at, page.created_at, page.sequence, page.connection_id, page.provider_reference, q.n, NULL::uuid AS generation,
-  NULL::float8 AS now_ms
+  page.processed_at, page.created_at, page.sequence, page.connection_id, page.provider_reference, page.trace, q.n,
+  NULL::uuid AS generation, NULL::float8 AS now_ms
 FROM
   (
     SELECT n, account_id, cursor, from_id, before_id, most
@@ -29,7 +29,7 @@ WHERE q.cursor IS NULL OR (named.account_id = q.account_id)
 UNION ALL
 SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  NULL, NULL, NULL, NULL, NULL, NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation,
   extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
 -- accounts/AccountPages.ts pagesOf
@@ -802,15 +802,16 @@ OFFSET $4::integer;
 -- operations/RequestLog.ts insertedBy
 WITH
   lines AS (
-    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
-    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
+    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id)
+    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id
     FROM
       (
-        SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
+        SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id
         FROM
           unnest(
-            $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::integer[], $8::integer[], $9::timestamptz[]
-          ) AS t (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
+            $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::integer[], $8::integer[], $9::timestamptz[],
+            $10::text[]
+          ) AS t (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id)
       ) AS r
     RETURNING key_id, at
   )
@@ -822,15 +823,16 @@ WHERE k.id = u.key_id;
 -- operations/RequestLog.ts insertedBy
 WITH
   lines AS (
-    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
-    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
+    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id)
+    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id
     FROM
       (
-        SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
+        SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id
         FROM
           unnest(
-            $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::integer[], $8::integer[], $9::timestamptz[]
-          ) AS t (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
+            $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::integer[], $8::integer[], $9::timestamptz[],
+            $10::text[]
+          ) AS t (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id)
       ) AS r
     ON CONFLICT (id) DO NOTHING
     RETURNING key_id, at
@@ -3089,7 +3091,7 @@ WHERE id = $1::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, trace
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -3097,7 +3099,7 @@ WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, trace
 FROM charges
 WHERE
   id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
@@ -3121,28 +3123,29 @@ SELECT
 WITH
   inserted_recoveries AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT now() + $25::double precision * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[]
-    FROM (SELECT id, charge_ids FROM unnest($23::uuid[], $24::text[]) AS t (id, charge_ids)) AS n
+    SELECT now() + $26::double precision * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[]
+    FROM (SELECT id, charge_ids FROM unnest($24::uuid[], $25::text[]) AS t (id, charge_ids)) AS n
   ),
   requested AS MATERIALIZED (
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id,
+      trace
     FROM
       (
         SELECT
           id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
           webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
-          connection_id, generation, key_expires_at
+          connection_id, trace, generation, key_expires_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[],
             $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[], $15::integer[], $16::uuid[], $17::text[],
-            $18::text[], $19::text[], $20::uuid[], $21::uuid[], $22::timestamptz[]
+            $18::text[], $19::text[], $20::uuid[], $21::text[], $22::uuid[], $23::timestamptz[]
           ) AS t (
             id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email,
             customer_document, webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone,
-            webhook_secret, connection_id, generation, key_expires_at
+            webhook_secret, connection_id, trace, generation, key_expires_at
           )
       ) AS c
     WHERE
@@ -3162,11 +3165,12 @@ WITH
       charges (
         id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
         webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
-        connection_id
+        connection_id, trace
       )
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
-      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id,
+      trace
     FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING
@@ -3198,7 +3202,7 @@ SELECT
 SELECT
   id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
   webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-  application_id, idempotency_key, customer_phone, webhook_secret, connection_id
+  application_id, idempotency_key, customer_phone, webhook_secret, connection_id, trace
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
@@ -3322,7 +3326,7 @@ FROM
     SELECT
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, br_code, end_to_end_id, receiver_id, expires_at, paid_at, refunded_amount, failure_reason, created_at, sequence,
-      application_id, idempotency_key, customer_phone, webhook_secret, connection_id,
+      application_id, idempotency_key, customer_phone, webhook_secret, connection_id, trace,
       ((connection_id) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused))) IS TRUE AS is_paused,
       (expires_at <= now()) IS TRUE AS is_overdue
     FROM waiting
@@ -4266,7 +4270,7 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference,
+      p.connection_id, p.provider_reference, p.trace,
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
@@ -4419,7 +4423,7 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference,
+      p.connection_id, p.provider_reference, p.trace,
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
@@ -5128,7 +5132,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 SELECT
   id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
   recipient_document, pix_key_type, bank_account, pix_key, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-  processed_at, created_at, sequence, connection_id, provider_reference
+  processed_at, created_at, sequence, connection_id, provider_reference, trace
 FROM payouts
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -5355,7 +5359,8 @@ FROM
 SELECT
   p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
   p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url, p.webhook_secret,
-  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id, p.provider_reference
+  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id,
+  p.provider_reference, p.trace
 FROM
   (
     SELECT scope_id, origin, idempotency_key
@@ -5371,7 +5376,7 @@ FROM
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -5389,23 +5394,23 @@ WITH
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
+      created_at, sequence, trace, pix_key_type, pix_key
     FROM
       (
         SELECT
           id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
           recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          failure_reason, duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
             $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
-            $26::timestamptz[]
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::text[], $26::uuid[],
+            $27::timestamptz[]
           ) AS t (
             id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
             recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+            duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
           )
       ) AS p
     WHERE
@@ -5414,7 +5419,7 @@ WITH
       AND (p.generation IS NULL OR p.generation = (SELECT g.generation FROM caller_generation g WHERE g.id))
       AND (p.key_expires_at IS NULL OR p.key_expires_at > now())
       AND (
-        $55::boolean
+        $56::boolean
         OR NOT EXISTS (
           SELECT
           FROM installation_settings
@@ -5436,7 +5441,7 @@ WITH
           SELECT
           FROM approvals a
           WHERE
-            a.id = $54::uuid
+            a.id = $55::uuid
             AND a.action = 'payout.create'
             AND a.status = 'approved'
             AND a.used_at IS NULL
@@ -5461,12 +5466,12 @@ WITH
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
+        processed_at, created_at, sequence, trace, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      created_at, sequence, trace, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
     WHERE id IN (SELECT resource_id FROM claimed)
@@ -5481,8 +5486,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
-            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+            $28::uuid[], $29::uuid[], $30::uuid[], $31::uuid[], $32::text[], $33::text[], $34::text[], $35::text[], $36::integer[],
+            $37::timestamptz[], $38::uuid[], $39::uuid[], $40::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -5515,8 +5520,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
-            $49::text[], $50::timestamptz[]
+            $41::uuid[], $42::uuid[], $43::text[], $44::text[], $45::bigint[], $46::uuid[], $47::uuid[], $48::uuid[], $49::bigint[],
+            $50::text[], $51::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -5587,7 +5592,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -5605,23 +5610,23 @@ WITH
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
+      created_at, sequence, trace, pix_key_type, pix_key
     FROM
       (
         SELECT
           id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
           recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          failure_reason, duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
             $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
-            $26::timestamptz[]
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::text[], $26::uuid[],
+            $27::timestamptz[]
           ) AS t (
             id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
             recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+            duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
           )
       ) AS p
     WHERE
@@ -5647,12 +5652,12 @@ WITH
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
+        processed_at, created_at, sequence, trace, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      created_at, sequence, trace, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
     WHERE id IN (SELECT resource_id FROM claimed)
@@ -5667,8 +5672,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
-            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+            $28::uuid[], $29::uuid[], $30::uuid[], $31::uuid[], $32::text[], $33::text[], $34::text[], $35::text[], $36::integer[],
+            $37::timestamptz[], $38::uuid[], $39::uuid[], $40::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -5701,8 +5706,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
-            $49::text[], $50::timestamptz[]
+            $41::uuid[], $42::uuid[], $43::text[], $44::text[], $45::bigint[], $46::uuid[], $47::uuid[], $48::uuid[], $49::bigint[],
+            $50::text[], $51::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -5773,7 +5778,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($51::uuid[], $52::text[], $53::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -5791,23 +5796,23 @@ WITH
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key
+      created_at, sequence, trace, pix_key_type, pix_key
     FROM
       (
         SELECT
           id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
           recipient_name, recipient_document, bank_account::json AS bank_account, webhook_url, webhook_secret, end_to_end_id,
-          failure_reason, duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+          failure_reason, duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
         FROM
           unnest(
             $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
             $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::uuid[],
-            $26::timestamptz[]
+            $19::uuid[], $20::timestamptz[], $21::timestamptz[], $22::integer[], $23::text[], $24::text[], $25::text[], $26::uuid[],
+            $27::timestamptz[]
           ) AS t (
             id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
             recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason,
-            duplicate_of, processed_at, created_at, sequence, pix_key_type, pix_key, generation, key_expires_at
+            duplicate_of, processed_at, created_at, sequence, trace, pix_key_type, pix_key, generation, key_expires_at
           )
       ) AS p
     WHERE
@@ -5833,12 +5838,12 @@ WITH
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
+        processed_at, created_at, sequence, trace, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
       recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at,
-      created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
+      created_at, sequence, trace, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
     WHERE id IN (SELECT resource_id FROM claimed)
@@ -5853,8 +5858,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $27::uuid[], $28::uuid[], $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::integer[],
-            $36::timestamptz[], $37::uuid[], $38::uuid[], $39::text[]
+            $28::uuid[], $29::uuid[], $30::uuid[], $31::uuid[], $32::text[], $33::text[], $34::text[], $35::text[], $36::integer[],
+            $37::timestamptz[], $38::uuid[], $39::uuid[], $40::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -5887,8 +5892,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $40::uuid[], $41::uuid[], $42::text[], $43::text[], $44::bigint[], $45::uuid[], $46::uuid[], $47::uuid[], $48::bigint[],
-            $49::text[], $50::timestamptz[]
+            $41::uuid[], $42::uuid[], $43::text[], $44::text[], $45::bigint[], $46::uuid[], $47::uuid[], $48::uuid[], $49::bigint[],
+            $50::text[], $51::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -7343,7 +7348,11 @@ FROM
           FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
           WHERE r.id = c.resource_id
         )
-      END AS data
+      END AS data,
+      CASE split_part(c.kind, '.', 1)
+        WHEN 'charge' THEN (SELECT trace FROM charges WHERE id = c.resource_id)
+        WHEN 'payment' THEN (SELECT trace FROM payouts WHERE id = c.resource_id)
+      END AS trace
     FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
@@ -7581,7 +7590,11 @@ FROM
           FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
           WHERE r.id = c.resource_id
         )
-      END AS data
+      END AS data,
+      CASE split_part(c.kind, '.', 1)
+        WHEN 'charge' THEN (SELECT trace FROM charges WHERE id = c.resource_id)
+        WHEN 'payment' THEN (SELECT trace FROM payouts WHERE id = c.resource_id)
+      END AS trace
     FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
@@ -7788,7 +7801,11 @@ FROM
           FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
           WHERE r.id = c.resource_id
         )
-      END AS data
+      END AS data,
+      CASE split_part(c.kind, '.', 1)
+        WHEN 'charge' THEN (SELECT trace FROM charges WHERE id = c.resource_id)
+        WHEN 'payment' THEN (SELECT trace FROM payouts WHERE id = c.resource_id)
+      END AS trace
     FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
 ORDER BY t.id;
@@ -7879,7 +7896,11 @@ WITH
           FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id
           WHERE r.id = c.resource_id
         )
-      END AS data, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
+      END AS data,
+      CASE split_part(c.kind, '.', 1)
+        WHEN 'charge' THEN (SELECT trace FROM charges WHERE id = c.resource_id)
+        WHEN 'payment' THEN (SELECT trace FROM payouts WHERE id = c.resource_id)
+      END AS trace, CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted'
       END AS end_reason, coalesce(w.active, true) AS is_endpoint_active
     FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
     WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
@@ -7912,7 +7933,7 @@ WITH
     RETURNING
       d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash, j.previous_hash,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret
-      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data
+      END AS secret, d.attempts_made, d.curve_from, j.created_at, j.sequence, j.data, j.trace
   )
 SELECT
   t.*, (SELECT json_agg(DISTINCT account_id || '/' || destination_hash) FROM locked) AS locked,

@@ -84,6 +84,7 @@ import { AuditLog } from "./operations/AuditLog.ts"
 import { onceOutward } from "./base/Outward.ts"
 import * as OutwardGate from "./operators/OutwardGate.ts"
 import { Metrics } from "./base/observability/Metrics.ts"
+import * as Telemetry from "./base/observability/Telemetry.ts"
 import { Payers } from "./operations/Payers.ts"
 import { Search } from "./operations/Search.ts"
 import { TimelineStore } from "./operations/TimelineStore.ts"
@@ -300,6 +301,7 @@ const outwardLoops = Layer.mergeAll(
 /** The background loops of what is in the database alone. */
 const inwardLoops = Layer.mergeAll(
   ExceptionMetrics.loop,
+  Telemetry.gaugesLoop,
   BankReconciliation.metricsLoop,
   backgroundLoop(
     "releases",

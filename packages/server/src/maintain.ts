@@ -1,6 +1,6 @@
 /**
- * Makes the partitions of the next months and quarters, removes expired ones, and rebuilds indexes of past ones, once: for a
- * timer. A service that owns its tables does all but the rebuilds itself.
+ * Makes the partitions of the next months and quarters, removes expired ones, erases the payers of old unpaid charges, and rebuilds
+ * indexes of past partitions, once: for a timer. A service that owns its tables does all but the rebuilds itself.
  *
  * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
  */
@@ -52,6 +52,9 @@ Effect.gen(function* () {
       `Not done: ${postponed.join(", ")}. A transaction is open for long (pg_stat_activity). Repeat it afterwards.`
     )
   }
+  yield* Effect.flatMap(Maintenance.expirePayers, (erased) =>
+    say(`Payers of unpaid charges erased: ${Option.getOrElse(erased, () => 0)}.`)
+  )
   yield* Effect.flatMap(Maintenance.rebuildIndexes(), (done) => say(rebuildLine(done)))
 }).pipe(
   // @effect-diagnostics-next-line strictEffectProvide:off

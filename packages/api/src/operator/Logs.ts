@@ -27,6 +27,7 @@ export const RequestLogEntry = Schema.Struct({
   route: Schema.String.annotate({ description: "Verb and path template: `POST /v1/charges`." }),
   status: Schema.Int.annotate({ description: "HTTP status." }),
   duration_ms: Count,
+  trace_id: Schema.NullOr(Schema.String).annotateKey({ description: "Of its trace; null where it was not sampled." }),
   created_at: Instant
 }).annotate({ identifier: "RequestLogEntry" })
 export type RequestLogEntry = typeof RequestLogEntry.Type

@@ -39,10 +39,21 @@ export const parseDatabaseUrl = (url: Redacted.Redacted<string>): Result.Result<
 
 /** The host of a URL whose connections may be read on their way: beyond loopback, and without TLS for certain. */
 export const unprotectedHost = (url: Redacted.Redacted<string>): string | undefined => {
-  const { hostname, searchParams } = new URL(Redacted.value(url))
-  const host = searchParams.get("host") ?? hostname.replace(/^\[|\]$/g, "")
+  const { searchParams } = new URL(Redacted.value(url))
+  const { host = "" } = addressOf(url)
   const isLocal = host === "" || host.startsWith("/") || /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host)
   return isLocal || encrypting.has(searchParams.get("sslmode") ?? "") ? undefined : host
+}
+
+/** Where a URL leads, as the driver reads it. */
+export const addressOf = (url: Redacted.Redacted<string>) => {
+  const { hostname, pathname, port, searchParams } = new URL(Redacted.value(url))
+  const given = (name: string, inUrl: string) => searchParams.get(name) ?? (decodeURIComponent(inUrl) || undefined)
+  return {
+    host: given("host", hostname.replace(/^\[|\]$/g, "")),
+    port: Number(given("port", port)) || undefined,
+    database: given("dbname", pathname.slice(1))
+  }
 }
 
 /** With `prefer` and `allow`, whoever is on the way decides. */

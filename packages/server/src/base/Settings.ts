@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { loopbackHosts, parseHosts } from "./AllowedHosts.ts"
 import { parseDatabaseUrl } from "./DatabaseUrl.ts"
+import { type SamplerName, samplers } from "./observability/Tracing.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {
@@ -80,6 +81,8 @@ export interface SettingsShape {
   readonly retentionDeliveriesDays: number
   /** For how many days events and the history of resources are kept. */
   readonly retentionEventsDays: number
+  /** After how many days the payers of charges that were never paid are erased. */
+  readonly retentionUnpaidPayersDays: number
   /** `off`: nobody is called. */
   readonly outward: "on" | "off"
   /** Whether the words by which charges and payouts are found are written. */
@@ -92,6 +95,10 @@ export interface SettingsShape {
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
   readonly otlpEndpoint: Option.Option<string>
+  readonly otelServiceName: string
+  /** Which requests are traced, and the part of them where it is a ratio. */
+  readonly tracesSampler: SamplerName
+  readonly tracesSamplerArg: number
 }
 
 export interface OidcSettings {
@@ -218,6 +225,8 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionNotificationsDays: atLeast(1, "RETENTION_NOTIFICATIONS_DAYS").pipe(Config.withDefault(396)),
   retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
+  // A charge can be paid for seven days.
+  retentionUnpaidPayersDays: atLeast(8, "RETENTION_UNPAID_PAYERS_DAYS").pipe(Config.withDefault(396)),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
   smtpUrl: Config.option(checked("SMTP_URL", Config.Redacted("SMTP_URL"), smtpUrl)),
@@ -227,7 +236,15 @@ const config: Config.Config<SettingsShape> = Config.all({
     Config.withDefault("info" as const)
   ),
   logFormat: Config.option(Config.Literals(["pretty", "json"], "LOG_FORMAT")),
-  otlpEndpoint: Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT"))
+  otlpEndpoint: Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT")),
+  otelServiceName: Config.String("OTEL_SERVICE_NAME").pipe(Config.withDefault("pix-payments")),
+  tracesSampler: Config.Literals(samplers, "OTEL_TRACES_SAMPLER").pipe(
+    Config.withDefault("parentbased_traceidratio" as const)
+  ),
+  tracesSamplerArg: Config.schema(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+    "OTEL_TRACES_SAMPLER_ARG"
+  ).pipe(Config.withDefault(0.1))
 })
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("@pix-payments/server/base/Settings") {

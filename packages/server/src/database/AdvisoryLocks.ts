@@ -5,6 +5,7 @@
  * - `MAINTENANCE_LOCK`: one process at a time changes partitions: a start, the hourly round, or the command.
  * - `REBUILD_LOCK`: one process at a time rebuilds indexes, which delays no change of partitions.
  * - `CLOSING_LOCK`: one process at a time closes days of the books.
+ * - `ERASURE_LOCK`: one process at a time erases payers of unpaid charges, which delays no change of partitions.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -36,3 +37,4 @@ const unlock = (connection: Connection, lock: number, isLocked: boolean) =>
 export const MAINTENANCE_LOCK = 7_366_009
 export const REBUILD_LOCK = 7_366_010
 export const CLOSING_LOCK = 7_366_011
+export const ERASURE_LOCK = 7_366_012

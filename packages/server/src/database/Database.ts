@@ -20,6 +20,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
+import { addressOf } from "../base/DatabaseUrl.ts"
 import { Settings } from "../base/Settings.ts"
 import { firstConnection } from "./FirstConnection.ts"
 import { withAwaitedTransactions } from "./RunToCompletion.ts"
@@ -75,6 +76,8 @@ const client = Layer.unwrap(
       CLOSE_TIMEOUT_MS,
       PgClient.layer({
         url,
+        // Spans have these, and not what the driver finds in the URL.
+        ...addressOf(url),
         applicationName: "pix-payments",
         maxConnections: settings.databaseConnections,
         connectTimeout: "3 seconds",

@@ -112,6 +112,11 @@ export const eventData = `
     FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id WHERE r.id = c.resource_id
   ) END`
 
+/** The SQL of the trace of the charge or payout of the row `c` of `changes`. */
+export const traceOfChange = `CASE split_part(c.kind, '.', 1)
+    WHEN 'charge' THEN (SELECT trace FROM charges WHERE id = c.resource_id)
+    WHEN 'payment' THEN (SELECT trace FROM payouts WHERE id = c.resource_id) END`
+
 /** The JSON text of what `eventData` selects. */
 export const eventJson = (stored: string): string => {
   if (!stored.startsWith("[")) return stored

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { removedPayerWords } from "../payments/words/Words.ts"
@@ -85,14 +86,7 @@ export class Payers extends Context.Service<
             if (allowed.length === 0) return yield* new ApprovalRequired()
             let anonymised = 0
             for (let changed = BATCH; changed === BATCH; anonymised += changed) {
-              changed = (yield* sql`
-                WITH erased AS MATERIALIZED (
-                  SELECT c.id, c.customer_name, c.customer_phone, c.reference FROM charges c
-                  WHERE ${isOf(payer)} AND ${sql.literal(isErasable)} LIMIT ${sql.literal(String(BATCH))}
-                ), ${sql.literal(removedPayerWords("erased"))}
-                UPDATE charges c SET customer_name = NULL, customer_email = NULL, customer_document = NULL,
-                  customer_phone = NULL, description = NULL
-                FROM erased e WHERE c.id = e.id RETURNING c.id`).length
+              changed = (yield* erase(sql, isOf(payer), BATCH)).length
             }
             yield* audited
             const [left] = yield* sql<{ kept: bigint; open: bigint }>`
@@ -105,10 +99,23 @@ export class Payers extends Context.Service<
   )
 }
 
+/** Empties what charges have of their payers: of `limit` charges `c` with this condition at most, and none that may be paid or was. */
+export const erase = (sql: SqlClient, condition: Fragment, limit: number) =>
+  sql<{ id: string }>`
+    WITH erased AS MATERIALIZED (
+      SELECT c.id, c.customer_name, c.customer_phone, c.reference FROM charges c
+      WHERE ${condition} AND ${sql.literal(isErasable)} LIMIT ${sql.literal(String(limit))}
+    ), ${sql.literal(removedPayerWords("erased"))}
+    UPDATE charges c SET customer_name = NULL, customer_email = NULL, customer_document = NULL,
+      customer_phone = NULL, description = NULL
+    FROM erased e WHERE c.id = e.id RETURNING c.id`
+
 export const MAX_EXPORTED = 1000
 const BATCH = 1000
 const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
-const isOpen = "(c.status = 'processing' OR (c.status = 'pending' AND (c.expires_at IS NULL OR c.expires_at > now())))"
+/** The condition of a charge `c` that may still be paid. */
+export const isOpen =
+  "(c.status = 'processing' OR (c.status = 'pending' AND (c.expires_at IS NULL OR c.expires_at > now())))"
 const isErasable = `c.status IN ('failed', 'canceled', 'pending') AND NOT ${isOpen}`
 const statusNow = `CASE WHEN c.status = 'pending' AND NOT ${isOpen} THEN 'expired' ELSE c.status END`

@@ -83,7 +83,8 @@ export class RequestLog extends Context.Service<
             route: `${method} ${info.route}`,
             status,
             duration_us: Math.round(durationMs * 1000),
-            at: epochMs
+            at: epochMs,
+            trace_id: info.traceId
           })
         }
       })
@@ -104,7 +105,9 @@ const lineColumns = {
   route: text(),
   status: integer(),
   duration_us: integer(),
-  at: instant()
+  at: instant(),
+  /** Null where it is not sampled. */
+  trace_id: nullable(text())
 }
 
 type Line = InputOf<typeof lineColumns>
@@ -114,8 +117,8 @@ const insertedBy = (onConflict: string) =>
     { lines: rows(lineColumns) },
     ({ lines }) => `
   WITH lines AS (
-    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
-    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
+    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id)
+    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at, trace_id
     FROM ${lines} AS r
     ${onConflict}
     RETURNING key_id, at

@@ -35,6 +35,7 @@ export interface RequestRow {
   readonly status: number
   readonly duration_us: number
   readonly at: Date
+  readonly trace_id: string | null
 }
 
 export const listRequests = (filters: RequestFilters, page: Page) => readWalked<RequestRow>(requestList(filters), page)
@@ -47,7 +48,8 @@ const requestList = (filters: RequestFilters): Walkable => {
   const list: List = {
     table: "requests",
     account: "account_id",
-    columns: "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at",
+    columns:
+      "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at, trace_id",
     ...indexPaths(filters),
     ...idsBetween(filters)
   }

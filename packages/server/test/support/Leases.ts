@@ -68,6 +68,7 @@ export const leaseOf = (id: string, accountId: string, attemptsMade: number): Cl
   previousDestination: destinationKey(accountId, id),
   sealedSecret: null,
   curveFrom: 0,
+  trace: null,
   unstored: undefined,
   body: "{}"
 })

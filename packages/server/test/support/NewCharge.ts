@@ -27,6 +27,7 @@ export const createdCharge = (amount = 1000): StoredCharge =>
     { accountId: "account", applicationId: "application", origin: "api", idempotencyKey: "key" },
     merchant,
     requestOf(amount),
+    null,
     null
   )
 

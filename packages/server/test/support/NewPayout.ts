@@ -43,5 +43,6 @@ export const requestedPayout = (changes: Partial<RequestedPayout> = {}): Request
   sequence: 1,
   connectionId: null,
   providerReference: null,
+  trace: null,
   ...changes
 })

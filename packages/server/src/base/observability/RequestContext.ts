@@ -18,6 +18,8 @@ export interface RequestInfo {
   resourceId: string | null
   /** The IP address of an operator's request. */
   address: string | null
+  /** Of its trace; null where it is not sampled. */
+  traceId: string | null
 }
 
 /** The request of the current fiber. */
@@ -29,7 +31,8 @@ export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/serv
     keyId: null,
     accountId: null,
     resourceId: null,
-    address: null
+    address: null,
+    traceId: null
   })
 })
 

@@ -4,6 +4,7 @@
  * Guarantees:
  * - Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and no cost for one.
  * - Logs are JSON lines, except on a terminal or with `LOG_FORMAT=pretty`.
+ * - What is not in the trace of a sampled request is not exported (`Tracing.ts`): an idle process sends no spans.
  * - Spans describe failed statements as the log does (`SafeCause`).
  */
 import * as Effect from "effect/Effect"
@@ -16,7 +17,11 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 import { Settings } from "../Settings.ts"
+import { version } from "../Version.ts"
+import * as BackgroundLoop from "./BackgroundLoop.ts"
+import { Metrics } from "./Metrics.ts"
 import { withoutRows } from "./SafeCause.ts"
+import { isExported } from "./Tracing.ts"
 
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) => {
@@ -29,21 +34,42 @@ export const layer = Layer.unwrap(
       onNone: () => logging,
       // Provided on top of `logging`: merged beside it, the exporter would replace its loggers.
       onSome: (baseUrl) =>
-        Otlp.layerJson({ baseUrl, resource: { serviceName: "pix-payments" } }).pipe(
+        Otlp.layerJson({
+          baseUrl,
+          resource: { serviceName: settings.otelServiceName, serviceVersion: version },
+          metricsExportInterval: EXPORT_EVERY
+        }).pipe(
           Layer.provide(FetchHttpClient.layer),
-          (exporting) => Layer.provideMerge(redactingTracer, exporting),
+          (exporting) => Layer.provideMerge(exportingTracer, exporting),
           Layer.provideMerge(logging)
         )
     })
   })
 )
 
-/** A tracer whose spans describe failures as the log does. */
-const redactingTracer = Layer.effect(
+/** Sets the gauges that are otherwise set when somebody scrapes, as often as metrics are exported. */
+export const gaugesLoop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { otlpEndpoint } = yield* Settings
+    const { read } = yield* Metrics
+    if (Option.isNone(otlpEndpoint)) return
+    const round = Effect.sync(() => {
+      read()
+      return 0
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("gauges of telemetry", round, Effect.sleep(EXPORT_EVERY)))
+  })
+)
+
+const EXPORT_EVERY = "10 seconds"
+
+/** A tracer that exports the spans of sampled requests, which describe failures as the log does. */
+const exportingTracer = Layer.effect(
   Tracer.Tracer,
   Effect.map(Tracer.Tracer, (tracer) =>
     Tracer.make({
       span: (options) => {
+        if (!isExported(options)) return new Tracer.NativeSpan({ ...options, sampled: false })
         const span = tracer.span(options)
         const { end } = span
         span.end = (endTime, exit) =>

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Span } from "effect/Tracer"
 import { type BatchDeadline, makeBatchDeadline } from "./BatchDeadline.ts"
 import { LOCKED, type LockMode } from "../statements/LockMode.ts"
 import {
@@ -34,6 +35,8 @@ export type Run<A, B> = (
 /** A caller that waits for its member. */
 export interface Call<A, B> {
   readonly member: A
+  /** Where the caller is traced: from its call to its answer. */
+  readonly span: Span | undefined
   readonly resume: (result: Effect.Effect<B, Unavailable>) => void
   isAnswered: boolean
 }

@@ -20,7 +20,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Span } from "effect/Tracer"
 import { answer, type Batch, type Call, execute, makeBatch, type Run, type Start } from "./Batch.ts"
+import { exportedSpan, linksTo, UNTRACKED } from "../../base/observability/Tracing.ts"
 import { makeLockWaits } from "./LockWaits.ts"
 import { LOCKED, type LockMode } from "../statements/LockMode.ts"
 import { takeRoundRobin } from "./RoundRobin.ts"
@@ -97,19 +99,26 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
       if (current === undefined && !isFlushScheduled && waiting.length > 0) flush()
     }
 
-    return (member) =>
+    const call = (member: A, span: Span | undefined): Effect.Effect<B, Unavailable> =>
       Effect.callback((resume) => {
         const hasTimedOut = current?.hasTimedOut === true
         if (hasTimedOut || waiting.length + lockWaits.count() >= maxWaiting) {
           resume(new Unavailable({ reason: hasTimedOut ? "too-slow" : "queue-full" }))
           return
         }
-        waiting.push({ member, resume, isAnswered: false })
+        waiting.push({ member, span, resume, isAnswered: false })
         if (current !== undefined || isFlushScheduled) return
         // Calls of the same turn of the event loop share the batch.
         isFlushScheduled = true
         queueMicrotask(flush)
       })
+
+    return (member) =>
+      Effect.withFiber((fiber) =>
+        exportedSpan(fiber) === undefined
+          ? call(member, undefined)
+          : Effect.useSpan("batch", (span) => call(member, span))
+      )
   })
 
 /** Maximum slow batches of a store that run beside the current one. */
@@ -120,7 +129,10 @@ const starter = <A, B>({ reads, run, writes }: Options<A, B>, context: Context.C
   const runFork = Effect.runForkWith(context)
   return (batch, { onEnd, onSlow, onTimeout }) => {
     const executed = Effect.provideService(
-      Effect.suspend(() => execute(batch, run, writes ?? reads)),
+      inSpanOf(
+        batch.calls,
+        Effect.suspend(() => execute(batch, run, writes ?? reads))
+      ),
       IsAnswered,
       () => batch.hasTimedOut
     )
@@ -141,6 +153,15 @@ const starter = <A, B>({ reads, run, writes }: Options<A, B>, context: Context.C
       if (Exit.isFailure(exit)) answer(batch.calls, Effect.failCause(exit.cause))
     })
   }
+}
+
+/** Runs a batch below the span of its first traced call, to which the spans of the others have links. */
+const inSpanOf = <A, B>(calls: ReadonlyArray<Call<A, B>>, executed: Effect.Effect<void>): Effect.Effect<void> => {
+  const [first, ...others] = calls.flatMap(({ span }) => span ?? [])
+  if (first === undefined) return executed
+  first.attribute("pix.batch.size", calls.length)
+  for (const each of others) each.addLinks(linksTo(first))
+  return Effect.withParentSpan(executed, first, UNTRACKED)
 }
 
 /**

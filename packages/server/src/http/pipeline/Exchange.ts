@@ -74,7 +74,8 @@ export const makeExchanges =
       keyId: null,
       accountId: null,
       resourceId: null,
-      address: null
+      address: null,
+      traceId: null
     }
     let pathId: string | undefined
     const answered = (status: number): void => {
@@ -128,10 +129,11 @@ export const makeExchanges =
     return { request, response, method, startedAt, info, routed, answered, finish, finishWith, shed }
   }
 
-const logDefect = (cause: Cause.Cause<unknown>, { requestId, route }: RequestInfo) =>
+const logDefect = (cause: Cause.Cause<unknown>, { requestId, route, traceId }: RequestInfo) =>
   Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(cause)), {
     request_id: requestId,
-    route
+    route,
+    ...(traceId !== null && { trace_id: traceId })
   })
 
 /** The resource that an answer is about: the one in its body or, where it has none, that of the path. */

@@ -23,16 +23,17 @@ import type { Server as NetServer } from "node:net"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { Ids } from "../../base/Ids.ts"
 import type { RequestInfo } from "../../base/observability/RequestContext.ts"
+import { type Sampler, samplerOf } from "../../base/observability/Tracing.ts"
 import { Settings } from "../../base/Settings.ts"
-import { Unavailable } from "../../database/Unavailable.ts"
-import { type Answer, codeAnswer, errorAnswer, type WireError } from "./Answer.ts"
+import { type Answer, codeAnswer } from "./Answer.ts"
 import type { Guard, ReadRequest, Route } from "./CompiledApi.ts"
-import { type Answering, CLIENT_CLOSED, type Exchange, makeExchanges, sendText, wireErrorOf } from "./Exchange.ts"
+import { CLIENT_CLOSED, type Exchange, makeExchanges, sendText } from "./Exchange.ts"
 import * as InFlight from "./InFlight.ts"
 import { hostOf, LONGEST_REQUEST_MS, makeServer } from "./Listener.ts"
 import { refuse } from "./LowLevelRefusals.ts"
 import { makePageLimiter, negotiated, type Page } from "./Pages.ts"
 import { type BodyReader, heldBack, makeBodies, textOf } from "./RequestBody.ts"
+import { traced } from "./RequestTrace.ts"
 import { findRoute, makeTable } from "./Router.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
@@ -87,7 +88,9 @@ export const listen = Effect.fnUntraced(function* <Credentials>(options: Listene
     guard: options.guard,
     metrics,
     runFork,
-    isTraced: Option.isSome(settings.otlpEndpoint),
+    sampler: Option.isSome(settings.otlpEndpoint)
+      ? samplerOf(settings.tracesSampler, settings.tracesSamplerArg)
+      : undefined,
     inFlight: InFlight.make(settings.maxRequestsInFlight),
     bodies: makeBodies(),
     pages: makePageLimiter(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
@@ -147,7 +150,8 @@ interface ListenerState<Credentials> {
   readonly guard: ListenerOptions<Credentials>["guard"]
   readonly metrics: Metrics["Service"]
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
-  readonly isTraced: boolean
+  /** Undefined where nothing is traced. */
+  readonly sampler: Sampler | undefined
   readonly inFlight: InFlight.InFlight
   readonly bodies: ReturnType<typeof makeBodies>
   readonly pages: ReturnType<typeof makePageLimiter>
@@ -194,8 +198,8 @@ const serveRoute = <Credentials>(
   params: Readonly<Record<string, string>>,
   search: string
 ): void => {
-  const { guard, inFlight, isTraced, metrics, name, runFork } = listener
-  const { finishWith, info, method, request, shed } = exchange
+  const { guard, inFlight, metrics, name, runFork, sampler } = listener
+  const { finishWith, info, request, shed } = exchange
   // Node discards the rest of the body.
   if (inFlight.isFull()) return shed("all")
 
@@ -218,7 +222,7 @@ const serveRoute = <Credentials>(
     }
     // Suspended, so that what a route throws is a defect of its request.
     const answering = Effect.suspend(() => route.answer(read, admit))
-    runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) =>
+    runFork(sampler === undefined ? answering : traced(answering, sampler, request, info)).addObserver((exit) =>
       finishWith(exit, answering, () => inFlight.release(slot))
     )
   }
@@ -280,26 +284,6 @@ export const headerOf = (request: IncomingMessage, name: string): string | undef
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(", ") : value
 }
-
-/** The span of a request. Its name has the route and not the path, which may contain personal data. */
-const traced = (answering: Answering, method: string, { requestId, route }: RequestInfo) =>
-  answering.pipe(
-    // A refusal is an answer: no error of the span.
-    Effect.catchIf(
-      (error): error is WireError => !(error instanceof Unavailable),
-      (error) => Effect.succeed<Answer>(errorAnswer(error))
-    ),
-    Effect.onExit((exit) =>
-      Effect.annotateCurrentSpan(
-        "http.response.status_code",
-        Exit.isSuccess(exit) ? exit.value.status : (wireErrorOf(exit.cause)?.status ?? 500)
-      )
-    ),
-    Effect.withSpan(`${method} ${route}`, {
-      kind: "server",
-      attributes: { "http.request.method": method, "http.route": route, "pix.request_id": requestId }
-    })
-  )
 
 /** The path and query of a request target; proxies may write the host before it. */
 const targetOf = (url: string): string => (url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, ""))

@@ -98,7 +98,8 @@ export const newCharge = (
   owner: Pick<StoredCharge, "accountId" | "applicationId" | "origin" | "idempotencyKey">,
   merchant: Merchant,
   request: ChargeRequest,
-  sealedWebhookSecret: string | null
+  sealedWebhookSecret: string | null,
+  trace: string | null
 ): StoredCharge => ({
   id,
   accountId: owner.accountId,
@@ -125,7 +126,8 @@ export const newCharge = (
   failureReason: null,
   createdAtMs,
   sequence: 1,
-  connectionId: merchant.connectionId ?? null
+  connectionId: merchant.connectionId ?? null,
+  trace
 })
 
 /** The transition of a charge by a report at an instant; `undefined` where its state does not allow it. */

@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { Ids } from "../../base/Ids.ts"
+import { inTrace } from "../../base/observability/Tracing.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import { decideChange, type Merchant } from "./ChargeDecision.ts"
@@ -76,6 +77,7 @@ export class ChargeEmission extends Context.Service<
         emitAgain: (charge, isOverdue) =>
           accounts.get(charge.accountId).pipe(
             Effect.flatMap((account) => emit(charge, account, { isOverdue, isRepeated: true })),
+            inTrace(charge.trace, "charge emission"),
             Effect.catchTag("NotFoundError", Effect.die)
           )
       })

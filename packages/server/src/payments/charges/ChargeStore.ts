@@ -24,6 +24,7 @@ import { type Caller, claimOf, isCurrent, type Proof, staleCaller } from "../../
 import type { UnknownCursor } from "../../base/Errors.ts"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import { Ids } from "../../base/Ids.ts"
+import { inTrace } from "../../base/observability/Tracing.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Row } from "../../database/statements/Column.ts"
@@ -191,7 +192,7 @@ const changes = Effect.gen(function* () {
   const changePaid = yield* changeWith
 
   const changing: Pick<Store, "change" | "changeInTransaction"> = {
-    change: (change) => (isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
+    change: (change) => inTraceOf(change)(isUnpaid(change) ? changeUnpaid(change) : changePaid(change)),
 
     changeInTransaction: (change) =>
       Effect.gen(function* () {
@@ -200,10 +201,12 @@ const changes = Effect.gen(function* () {
           return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
         }
         yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
-      })
+      }).pipe(inTraceOf(change))
   }
   return changing
 })
+
+const inTraceOf = ({ charge: { status, trace } }: ChargeChange) => inTrace(trace, `charge ${status}`)
 
 /** Single charges. */
 const lookups = Effect.fnUntraced(function* (select: Select) {

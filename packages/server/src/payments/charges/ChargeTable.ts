@@ -42,7 +42,9 @@ const others = {
   customerPhone: nullable(text()),
   sealedWebhookSecret: nullable(text("webhook_secret")),
   /** The connection through which it was emitted; null is the simulator's. */
-  connectionId: nullable(uuid())
+  connectionId: nullable(uuid()),
+  /** The `traceparent` of the request that created it, where that is sampled. */
+  trace: nullable(text())
 }
 
 export const chargeTable = table({ ...shown, ...others })

@@ -17,6 +17,7 @@ import { Accounts } from "../../accounts/Accounts.ts"
 import { type Caller, refused } from "../../accounts/Caller.ts"
 import { AccountInactiveError, type NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
+import { currentTrace } from "../../base/observability/Tracing.ts"
 import { PublicAddress } from "../../base/network/PublicAddress.ts"
 import { Secrets } from "../../base/Secrets.ts"
 import { Settings } from "../../base/Settings.ts"
@@ -90,7 +91,7 @@ export class NewCharges extends Context.Service<
         const { epochMs, id } = ids.next()
         // An empty secret signs nothing.
         const sealed = request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null
-        const charge = newCharge(id, epochMs, owner, merchant, request, sealed)
+        const charge = newCharge(id, epochMs, owner, merchant, request, sealed, yield* currentTrace)
         const { existing, mayEmit } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.caller)
         if (existing !== undefined) return { charge: existing, replayed: true }
         // `ChargeRecovery` emits it once its connection is resumed.

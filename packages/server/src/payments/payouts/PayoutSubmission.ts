@@ -28,6 +28,7 @@ import { LateOutcomes } from "../../providers/LateOutcomes.ts"
 import * as Bulkheads from "../../providers/Bulkheads.ts"
 import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../../providers/Retries.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
+import { inTrace } from "../../base/observability/Tracing.ts"
 import { Settings } from "../../base/Settings.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
@@ -160,7 +161,7 @@ export class PayoutSubmission extends Context.Service<
               hasMore: paused > 0 || !isWalkComplete,
               due: due.map((each) => ({
                 connectionId: each.payout.connectionId,
-                call: Effect.catchCause(submit(each), (cause) =>
+                call: Effect.catchCause(inTrace(each.payout.trace, "payout submission")(submit(each)), (cause) =>
                   Effect.annotateLogs(Effect.logWarning("a payout could not be submitted", describeCause(cause)), {
                     payout_id: each.payout.id
                   })

@@ -48,7 +48,9 @@ export const payoutTable = table({
   /** The connection through which it is sent, once it is claimed; null is the simulator's. */
   connectionId: nullable(uuid()),
   /** What the provider named it before its money could move. */
-  providerReference: nullable(text())
+  providerReference: nullable(text()),
+  /** The `traceparent` of the request that created it, where that is sampled. */
+  trace: nullable(text())
 })
 
 /** A payout as it is stored. Amounts are cents. */

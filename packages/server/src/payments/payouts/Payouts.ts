@@ -13,11 +13,12 @@ import { Accounts } from "../../accounts/Accounts.ts"
 import type { ReadPage } from "../../accounts/AccountPages.ts"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
+import { inTrace } from "../../base/observability/Tracing.ts"
 import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { ApprovalRequired, Authority } from "../../operators/approvals/Authority.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
-import { decideChange, type PayoutFacts } from "./PayoutDecision.ts"
+import { decideChange, type PayoutChange, type PayoutFacts } from "./PayoutDecision.ts"
 import type { PayoutFilters } from "./PayoutLists.ts"
 import type { PayoutWalkFilters } from "./PayoutWalks.ts"
 import { PayoutStore } from "./PayoutStore.ts"
@@ -85,7 +86,7 @@ export class Payouts extends Context.Service<
           const payout = yield* find(id)
           const change = decideChange(payout, report, facts, yield* Clock.currentTimeMillis, ids)
           if (change === undefined) return undefined
-          if (yield* store.change({ ...change, received })) return change.payout
+          if (yield* inTraceOf(change)(store.change({ ...change, received }))) return change.payout
           // A concurrent change won: decide again on the payout as it is now.
         }
       })
@@ -119,7 +120,7 @@ export class Payouts extends Context.Service<
             if (change === undefined || account.status !== "active") {
               return yield* new InvalidStateError({ status: payout.status })
             }
-            if (yield* store.release(change, authority)) return change.payout
+            if (yield* inTraceOf(change)(store.release(change, authority))) return change.payout
             const now = yield* find(id)
             const { status } = yield* accountOf(payout)
             // A concurrent change of the payout or its account won: decide again.
@@ -132,7 +133,7 @@ export class Payouts extends Context.Service<
           while (true) {
             const payout = yield* find(id)
             const change = decideChange(payout, "failed", { reason }, yield* Clock.currentTimeMillis, ids)
-            if (change === undefined || (yield* store.change({ ...change, refusedAttempts }))) return
+            if (change === undefined || (yield* inTraceOf(change)(store.change({ ...change, refusedAttempts })))) return
             // It was claimed or accepted since; after a concurrent change it is decided again.
             if ((yield* find(id)).sequence === payout.sequence) return
           }
@@ -144,3 +145,5 @@ export class Payouts extends Context.Service<
     })
   )
 }
+
+const inTraceOf = ({ payout: { status, trace } }: PayoutChange) => inTrace(trace, `payout ${status}`)

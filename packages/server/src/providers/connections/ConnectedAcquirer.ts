@@ -27,12 +27,15 @@ export const layer = Layer.effect(
 
     /** Measures a call, also one that fails or is interrupted. */
     const timed = <A, E>(connection: string, operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      Effect.suspend(() => {
+      Effect.useSpan(`acquirer ${operation}`, { kind: "client" }, (span) => {
         const startedAt = clock.currentTimeMillisUnsafe()
+        span.attribute("pix.connection_id", connection)
         return Effect.onExit(call, (exit) =>
-          Effect.sync(() =>
-            metrics.acquirerCall(connection, operation, outcomeOf(exit), clock.currentTimeMillisUnsafe() - startedAt)
-          )
+          Effect.sync(() => {
+            const outcome = outcomeOf(exit)
+            span.attribute("pix.outcome", outcome)
+            metrics.acquirerCall(connection, operation, outcome, clock.currentTimeMillisUnsafe() - startedAt)
+          })
         )
       })
 

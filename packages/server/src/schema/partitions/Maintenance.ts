@@ -1,6 +1,6 @@
 /**
- * The maintenance of partitions: makes those of the next periods and removes expired ones. The command also rebuilds indexes of
- * past ones (`IndexRebuild.ts`), which may take hours.
+ * The maintenance of partitions: makes those of the next periods and removes expired ones. It also erases the payers of old unpaid
+ * charges. The command also rebuilds indexes of past ones (`IndexRebuild.ts`), which may take hours.
  *
  * Guarantees:
  * - One process at a time, under an advisory lock. The others go on.
@@ -24,7 +24,8 @@ import { databaseTime, partitionsOf } from "./Catalog.ts"
 import { forEachTable } from "./EachTable.ts"
 import * as IndexRebuild from "./IndexRebuild.ts"
 import type { RebuildOptions } from "./IndexRebuild.ts"
-import { exclusively } from "../../database/AdvisoryLocks.ts"
+import { ERASURE_LOCK, exclusively } from "../../database/AdvisoryLocks.ts"
+import * as PayerRetention from "../../operations/PayerRetention.ts"
 import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
 import { coveredUntil, prepareTable } from "./Partitions.ts"
 import { expired, limitOf, removeExpired } from "./Retention.ts"
@@ -48,6 +49,20 @@ export const run = Effect.gen(function* () {
 export const rebuildIndexes = Effect.fnUntraced(function* (options?: RebuildOptions) {
   const settings = yield* Settings
   return yield* asOwner(IndexRebuild.rebuildIndexes(settings, options))
+})
+
+/** Erases the payers of old unpaid charges; returns of how many. `None` where the role may not, or another process does. */
+export const expirePayers = Effect.gen(function* () {
+  const { retentionUnpaidPayersDays } = yield* Settings
+  return yield* asOwner(
+    Effect.gen(function* () {
+      const connection = yield* Effect.flatMap(SqlClient, (sql) => sql.reserve)
+      const expiring = Effect.flatMap(databaseTime, (now) =>
+        PayerRetention.expirePayers(retentionUnpaidPayersDays, now)
+      )
+      return yield* exclusively(connection, expiring, ERASURE_LOCK)
+    }).pipe(Effect.scoped)
+  )
 })
 
 const nothing: Maintained = { done: false, made: 0, removed: [], postponed: [] }
@@ -128,6 +143,7 @@ export const loop = Layer.effectDiscard(
       if (isStarted) {
         const { removed } = yield* run
         for (const { table } of removed) metrics.partitionRemoved(table)
+        yield* expirePayers
       }
       yield* inspect
       return 0

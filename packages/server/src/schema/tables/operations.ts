@@ -11,7 +11,8 @@ export const operationTables = [
     status integer NOT NULL,
     duration_us integer NOT NULL,
     at timestamptz NOT NULL,
-    resource_id uuid -- what the request created or names
+    resource_id uuid, -- what the request created or names
+    trace_id text -- of its trace; null: it is not sampled
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX requests_of_key ON requests (key_id, route, status, id) WHERE key_id IS NOT NULL`,
   `CREATE INDEX requests_of_nobody ON requests (route, status, id) WHERE key_id IS NULL`,

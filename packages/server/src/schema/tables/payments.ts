@@ -38,7 +38,8 @@ export const paymentTables = [
     paid_at timestamptz,
     end_to_end_id text,
     failure_reason text,
-    refunded_amount bigint NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND amount) -- cents that went back to the payer
+    refunded_amount bigint NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND amount), -- cents that went back to the payer
+    trace text -- the traceparent of the request that created it, where that is sampled
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX charges_of_account ON charges (account_id, origin, id)`,
   `CREATE INDEX charges_not_pix ON charges (account_id, method, id) WHERE origin = 'api' AND method <> 'pix'`,
@@ -147,7 +148,8 @@ export const paymentTables = [
     attempts integer NOT NULL DEFAULT 0,
     requested_at timestamptz, -- the first request to the provider
     connection_id uuid, -- through which it is sent; null: the simulator's
-    provider_reference text -- what the provider named it before its money could move
+    provider_reference text, -- what the provider named it before its money could move
+    trace text -- the traceparent of the request that created it, where that is sampled
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX payouts_of_account ON payouts (account_id, id)`,
   `CREATE INDEX payouts_of_status ON payouts (account_id, status, method, id)`,

@@ -26,6 +26,8 @@ export interface ClaimedDelivery {
   /** How many of them precede the last resend, which restarted the retry curve. */
   readonly curveFrom: number
   readonly body: string
+  /** The `traceparent` of what made it due, in the trace of its charge or payout. */
+  readonly trace: string | null
   /** What is stored once it has been sent. Undefined where it is stored already. */
   readonly unstored: UnstoredDelivery | undefined
 }
@@ -79,6 +81,7 @@ export interface ClaimedRow {
   readonly sequence: number
   /** The resource, as `eventData` selects it. */
   readonly data: string
+  readonly trace: string | null
 }
 
 export const toClaimedDelivery = (row: ClaimedRow, unstored?: UnstoredDelivery): ClaimedDelivery => ({
@@ -100,6 +103,7 @@ export const toClaimedDelivery = (row: ClaimedRow, unstored?: UnstoredDelivery):
     sequence: row.sequence,
     dataJson: eventJson(row.data)
   }),
+  trace: row.trace,
   unstored
 })
 

@@ -4,7 +4,7 @@
  * Why one statement: a single event then costs one round trip.
  */
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
-import { eventData } from "../../events/EventData.ts"
+import { eventData, traceOfChange } from "../../events/EventData.ts"
 import { nullable, text, uuid } from "../../database/statements/Column.ts"
 import { rows, statement, uuids, value } from "../../database/statements/Statement.ts"
 import { commitMode } from "../queue/DeliveryClaims.ts"
@@ -192,7 +192,7 @@ const fanOutOf = (
     SELECT l.id, l.event, l.change_id, l.account_id, l.application_id, l.resource_id, l.endpoint_id, l.url,
       l.destination AS origin, l.destination_hash, l.destination_hash AS previous_hash,
       CASE WHEN l.endpoint_id IS NULL THEN l.secret ELSE w.secret END AS secret, 0 AS attempts_made, 0 AS curve_from,
-      c.created_at, c.sequence, ${eventData} AS data
+      c.created_at, c.sequence, ${eventData} AS data, ${traceOfChange} AS trace
     FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
   ORDER BY t.id`

@@ -12,7 +12,7 @@
  * 18 months of partitions an idle look reads 35 pages, and 83 where it reads all of them.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import { eventData } from "../../events/EventData.ts"
+import { eventData, traceOfChange } from "../../events/EventData.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { type ClaimedRow, DESTINATION_KEY, destinations, type Lane, NIL_UUID } from "../deliveries/Delivery.ts"
 import { isActiveOwnerIn } from "../deliveries/OwnerStatus.ts"
@@ -182,7 +182,7 @@ export const claim = statement(
   joined AS MATERIALIZED (
     SELECT u.id, u.account_id, u.destination_hash AS previous_hash, w.url, w.destination, w.destination_hash, w.secret,
       coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence,
-      ${eventData} AS data,
+      ${eventData} AS data, ${traceOfChange} AS trace,
       CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted' END AS end_reason,
       coalesce(w.active, true) AS is_endpoint_active
     FROM due u LEFT JOIN endpoints w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
@@ -207,7 +207,7 @@ export const claim = statement(
     RETURNING d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash,
       j.previous_hash,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE j.secret END AS secret, d.attempts_made,
-      d.curve_from, j.created_at, j.sequence, j.data
+      d.curve_from, j.created_at, j.sequence, j.data, j.trace
   )
   SELECT t.*, (SELECT json_agg(DISTINCT ${DESTINATION_KEY}) FROM locked) AS locked, ${commitMode}
   FROM (SELECT 1) one LEFT JOIN claimed t ON true ORDER BY t.id`

@@ -3,10 +3,12 @@
  *
  * Guarantees: a round is not interrupted, so that every delivery that it leases is either sent or released.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import type { DeliveryLane } from "./DeliveryLane.ts"
+import { belowFanOut } from "./DeliveryTrace.ts"
 import { FanOut } from "../fan-out/FanOut.ts"
 import { STORE_AFTER_MS } from "../queue/LeasedChanges.ts"
 
@@ -18,8 +20,9 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
 
   const round = Effect.gen(function* () {
     yield* signal.rest
+    const startedAt = yield* Clock.currentTimeNanos
     const result = yield* fanOut.round({ mayLease: first.hasRoom(), leaseMs })
-    yield* first.offer(result.leased)
+    yield* first.offer(yield* belowFanOut(result.leased, startedAt))
     if (result.hasScheduled) first.wake()
     idleMs = result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS
     return result.isMore && result.waiting === 0 ? 1 : 0

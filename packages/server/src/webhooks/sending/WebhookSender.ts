@@ -4,7 +4,7 @@
  * Guarantees:
  * - `WEBHOOK_TIMEOUT_MS` covers name lookup, connecting, headers and body together. A status line that arrives in time decides;
  * - the address that was checked is the address that is connected to; a redirect is a failure; receivers get no credentials
- *   and no trace headers; their responses are bounded (`ReceiverClient`);
+ *   and no trace header but the `traceparent` of a sampled trace; their responses are bounded (`ReceiverClient`);
  * - `send` never fails: every outcome is returned as an `Attempt`.
  *
  * Rules: DLV-1, DLV-2, SIG-1, SIG-2, ADD-2.
@@ -21,8 +21,10 @@ import { createHmac } from "node:crypto"
 import { Ids } from "../../base/Ids.ts"
 import { type SecretOwner, Secrets } from "../../base/Secrets.ts"
 import { Settings } from "../../base/Settings.ts"
+import { currentTrace } from "../../base/observability/Tracing.ts"
 import type { Attempt, ClaimedDelivery } from "../deliveries/Delivery.ts"
 import { type NotReachable, PublicAddress } from "../../base/network/PublicAddress.ts"
+import { inDeliverySpan } from "./DeliveryTrace.ts"
 import { AnswerRefused, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
 import { DESTINATION_LIMIT } from "../queue/Admission.ts"
 
@@ -49,10 +51,12 @@ export class WebhookSender extends Context.Service<
       const attempt = (delivery: ClaimedDelivery) =>
         addresses.withPinnedAddress(delivery.url, delivery.accountId, (url) =>
           Effect.flatMap(
-            Effect.try({
-              try: () => headersOf(delivery, secrets, clock.currentTimeMillisUnsafe()),
-              catch: (cause) => new PostFailed({ cause })
-            }),
+            Effect.flatMap(currentTrace, (trace) =>
+              Effect.try({
+                try: () => headersOf(delivery, secrets, clock.currentTimeMillisUnsafe(), trace),
+                catch: (cause) => new PostFailed({ cause })
+              })
+            ),
             (headers) => client.post({ id: delivery.id, url, headers, body: delivery.body })
           )
         )
@@ -74,13 +78,14 @@ export class WebhookSender extends Context.Service<
                 responseBody: statusCode === null ? null : textOf(body)
               }
             }
-            return attempt(delivery).pipe(
+            const attempted = attempt(delivery).pipe(
               Effect.as("not HTTP"),
               Effect.timeoutOrElse({ duration: webhookTimeoutMs, orElse: () => Effect.succeed("timeout") }),
               Effect.catch((error) => Effect.succeed(reasonOf(error))),
               Effect.map(finished),
               Effect.onInterrupt(() => Effect.sync(() => client.take(delivery.id)))
             )
+            return inDeliverySpan(delivery, attempted)
           })
       })
     })
@@ -91,14 +96,20 @@ export class WebhookSender extends Context.Service<
 const errorOf = (statusCode: number): string | null =>
   isSuccess(statusCode) ? null : statusCode === 410 ? "410 Gone" : `status ${statusCode}`
 
-const headersOf = (delivery: ClaimedDelivery, secrets: Secrets["Service"], nowMs: number): Record<string, string> => {
+const headersOf = (
+  delivery: ClaimedDelivery,
+  secrets: Secrets["Service"],
+  nowMs: number,
+  traceparent: string | null
+): Record<string, string> => {
   const { method, resource } = partsOf(delivery.event)
   const headers: Record<string, string> = {
     "content-type": "application/json",
     "user-agent": "pix-payments-webhooks/1",
     "X-Webhook-Event": delivery.event,
     "X-Webhook-Resource": resource,
-    "X-Webhook-Method": method
+    "X-Webhook-Method": method,
+    ...(traceparent !== null && { traceparent })
   }
   if (delivery.sealedSecret === null) return headers
   const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret, secretOwnerOf(delivery)))

@@ -9,8 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { once } from "node:events"
-import * as Http from "node:http"
+import { collector } from "../../support/Collector.ts"
 import { operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
 import { changeSchema } from "../../support/LiveSchema.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
@@ -52,7 +51,8 @@ layer(Layer.empty, { excludeTestServices: true })("Logs, traces and metrics", (i
           LOG_LEVEL: "debug",
           WEBHOOK_RETRY_DELAYS: "10ms",
           WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8",
-          OTEL_EXPORTER_OTLP_ENDPOINT: exported.url
+          OTEL_EXPORTER_OTLP_ENDPOINT: exported.url,
+          OTEL_TRACES_SAMPLER: "always_on"
         })
         const client = TestService.of({ ...(yield* clientOf(service, operatorToken)), databaseUrl })
         const { call, operate } = client
@@ -144,31 +144,3 @@ const around = (text: string, needle: string): string => {
   const at = text.indexOf(needle)
   return at < 0 ? "" : text.slice(Math.max(0, at - 300), at + 300)
 }
-
-/** Takes what is exported over OTLP, and keeps it as text. */
-const collector = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const bodies: Array<string> = []
-    const paths = new Set<string>()
-    const server = Http.createServer((request, response) => {
-      const chunks: Array<Buffer> = []
-      request.on("data", (chunk: Buffer) => chunks.push(chunk))
-      request.on("end", () => {
-        paths.add(request.url ?? "")
-        bodies.push(Buffer.concat(chunks).toString())
-        response.setHeader("content-type", "application/json")
-        response.end("{}")
-      })
-    })
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    return { url: `http://127.0.0.1:${port}`, text: () => bodies.join("\n"), paths: () => [...paths], server }
-  }),
-  ({ server }) =>
-    Effect.promise(() => {
-      server.closeAllConnections()
-      return new Promise<void>((resolve) => server.close(() => resolve()))
-    })
-)

@@ -210,7 +210,8 @@ const makeRoutes = Effect.gen(function* () {
           keyId: null,
           accountId: null,
           resourceId: null,
-          address: null
+          address: null,
+          traceId: null
         }
       }
       return Effect.catchCause(

@@ -37,7 +37,8 @@ const started = Effect.gen(function* () {
           keyId: null,
           accountId: null,
           resourceId: null,
-          address
+          address,
+          traceId: null
         },
         "GET"
       )

@@ -119,7 +119,7 @@ describe("HttpServer", () => {
         }
       })
       const url = yield* listening({
-        settings: { otlpEndpoint: Option.some("http://127.0.0.1:1") },
+        settings: { otlpEndpoint: Option.some("http://127.0.0.1:1"), tracesSampler: "always_on" },
         routes: [
           route("/done", () => Effect.succeed({ status: 201, body: {} })),
           route("/refused", () => Effect.fail(new ValidationError({ details: ["name"] }))),

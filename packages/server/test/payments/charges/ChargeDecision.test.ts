@@ -52,7 +52,15 @@ describe("A new charge", () => {
     assert.strictEqual(created.status, "processing")
     assert.strictEqual(created.sequence, 1)
     assert.strictEqual(created.expiresAtMs, EXPIRES)
-    const short = newCharge("charge", CREATED, created, merchant, { ...requestOf(1000), expires_in: 60 }, "sealed")
+    const short = newCharge(
+      "charge",
+      CREATED,
+      created,
+      merchant,
+      { ...requestOf(1000), expires_in: 60 },
+      "sealed",
+      null
+    )
     assert.strictEqual(short.expiresAtMs, CREATED + 60_000)
     assert.strictEqual(short.sealedWebhookSecret, "sealed")
   })

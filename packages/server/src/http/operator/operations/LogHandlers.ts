@@ -134,6 +134,7 @@ export const toRequest = (row: RequestRow): RequestLogEntry => ({
   route: row.route,
   status: row.status,
   duration_ms: Math.round(row.duration_us / 1000),
+  trace_id: row.trace_id,
   created_at: row.at.toISOString()
 })
 

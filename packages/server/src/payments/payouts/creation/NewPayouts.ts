@@ -21,6 +21,7 @@ import {
   RequestRefused
 } from "../../../base/Errors.ts"
 import { Ids } from "../../../base/Ids.ts"
+import { currentTrace } from "../../../base/observability/Tracing.ts"
 import { PublicAddress } from "../../../base/network/PublicAddress.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
@@ -95,17 +96,18 @@ export class NewPayouts extends Context.Service<
           return yield* unlessReplay(owner, key, new RequestRefused(refusal))
         })
 
-      const requestOf = (owner: Owner, key: string | undefined, request: CreatePayout | CreateDashboardPayout) => {
-        const { epochMs, id } = ids.next()
-        return {
-          requested: requestedPayout(id, epochMs, owner, key, request, secrets),
-          caller: owner.caller
-        }
-      }
+      const requestOf = (owner: Owner, key: string | undefined, request: CreatePayout | CreateDashboardPayout) =>
+        Effect.map(currentTrace, (trace) => {
+          const { epochMs, id } = ids.next()
+          return {
+            requested: requestedPayout(id, epochMs, owner, key, request, secrets, trace),
+            caller: owner.caller
+          }
+        })
 
       const create = Effect.fnUntraced(function* (owner: Owner, key: string | undefined, request: CreatePayout) {
         const replayed = yield* checkWebhook(owner, key, request)
-        return replayed ?? (yield* answerOf(yield* store.create(requestOf(owner, key, request))))
+        return replayed ?? (yield* answerOf(yield* store.create(yield* requestOf(owner, key, request))))
       })
 
       return NewPayouts.of({
@@ -128,14 +130,19 @@ export class NewPayouts extends Context.Service<
           // The address of an approved payout was checked with its request, and is at each attempt.
           const replayed = isApproved ? undefined : yield* checkWebhook(owner, key, request)
           if (replayed !== undefined) return replayed
-          const decision = yield* store.createOfOperator({ ...requestOf(owner, key, request), isApproved }, authority)
+          const decision = yield* store.createOfOperator(
+            { ...(yield* requestOf(owner, key, request)), isApproved },
+            authority
+          )
           return yield* answerOf(decision)
         }),
 
         previewForOperator: Effect.fn("Payouts.previewForOperator")(function* (accountId, key, request) {
           const owner = dashboardOf(accountId)
           const replayed = yield* checkWebhook(owner, key, request)
-          return replayed ?? (yield* answerOf(yield* store.preview(requestOf(owner, key, request), A_DAY_SECONDS)))
+          return (
+            replayed ?? (yield* answerOf(yield* store.preview(yield* requestOf(owner, key, request), A_DAY_SECONDS)))
+          )
         })
       })
     })
@@ -189,7 +196,8 @@ const requestedPayout = (
   { accountId, applicationId, origin }: Owner,
   key: string | undefined,
   request: CreatePayout | CreateDashboardPayout,
-  secrets: Secrets["Service"]
+  secrets: Secrets["Service"],
+  trace: string | null
 ): RequestedPayout => ({
   id,
   accountId,
@@ -212,7 +220,8 @@ const requestedPayout = (
   createdAtMs,
   sequence: 1,
   connectionId: null,
-  providerReference: null
+  providerReference: null,
+  trace
 })
 
 /** Where a payout goes: a Pix to its key, in DICT's form; a TED to its bank account. */
