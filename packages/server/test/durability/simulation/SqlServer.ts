@@ -129,7 +129,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     if (machine.fault(sql === "COMMIT" ? "a commit's answer is lost" : "a statement's answer is lost", 0.02)) {
       return lost("its answer is lost")
     }
-    if (isClaim(sql, exit) && machine.fault("a process is frozen with what it has claimed", 0.03))
+    if (isClaim(sql, exit) && machine.fault("a process is frozen with what it has claimed", 0.04))
       machine.freeze(process)
     answer(exit)
   }
@@ -261,8 +261,11 @@ const deadlock = Exit.fail(
   new SqlError({ reason: new DeadlockError({ cause: { code: "40P01" }, message: "deadlock", operation: "query" }) })
 )
 
+/** Some claims answer a row without an id where nothing is due. */
 const isClaim = (sql: string, exit: Exit.Exit<PgConnection.Result, SqlError>): boolean =>
-  Exit.isSuccess(exit) && (exit.value.rowCount ?? 0) > 0 && sql.includes("SKIP LOCKED")
+  Exit.isSuccess(exit) && sql.includes("SKIP LOCKED") && exit.value.rows.some(hasId)
+
+const hasId = (row: unknown) => ((row as { readonly id?: unknown }).id ?? null) !== null
 
 const ordered = new Map<string, boolean>()
 
