@@ -194,6 +194,8 @@ export interface Page<A> {
   readonly unreadable: ReadonlyArray<Unreadable>
   readonly page: number
   readonly pages: number
+  /** Of the entries of all pages; 0 where it does not say. */
+  readonly total: number
 }
 
 /** A page whose entries are in the field `list`. A page that says how many there are and has none is none. */
@@ -208,7 +210,7 @@ export const pageOf =
       const entries: unknown = isAbsent(value) && total === 0 ? [] : value
       if (!Array.isArray(entries)) return yield* Result.fail(`${list} is no list`)
       if (entries.length > MOST_ENTRIES) return yield* Result.fail(`${list} has more than ${MOST_ENTRIES} entries`)
-      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages }
+      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages, total }
     })
 
 /** The central bank's document allows 1,000 on a page. */

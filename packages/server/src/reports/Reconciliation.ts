@@ -132,8 +132,11 @@ export class Reconciliation extends Context.Service<
             for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
           })
         ).pipe(
-          Effect.catchTag("AcquirerUnclear", ({ reason }) =>
-            onFinding({ kind: "open", text: `${name}: a list cannot be read: ${reason}` })
+          Effect.catchTag("AcquirerUnclear", ({ reason }) => Effect.succeed(reason)),
+          Effect.flatMap((problem) =>
+            problem === undefined
+              ? Effect.void
+              : onFinding({ kind: "open", text: `${name}: a list cannot be read: ${problem}` })
           )
         )
 
