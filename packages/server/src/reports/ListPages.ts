@@ -34,5 +34,11 @@ export const everyPage = Effect.fnUntraced(function* <A, E, E2, R>(
 
 /** Of what is read in one go. */
 export const SLICE_MS = 6 * 3_600_000
+/** The same of lists that have little. */
+export const RETURN_SLICE_MS = 5 * 24 * 3_600_000
+/** How old a payment may be that is returned now. */
+export const RETURNED_MS = 190 * 24 * 3_600_000
+/** The document does not say by which instant disputes are listed. */
+export const DISPUTE_MARGIN_MS = 24 * 3_600_000
 /** Of one slice: five million facts. A provider that always has more pages does not keep a reader running for ever. */
 const MOST_PAGES = 5000
