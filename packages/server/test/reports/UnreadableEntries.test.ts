@@ -143,6 +143,30 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-232: one whose instant cannot be read either is one entry, however often it is listed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const [charge] = yield* pendingCharges(bank, 1)
+      yield* sweepNow(bank)
+      payAll(bank, [charge!])
+      const before = yield* sweptUntil(bank)
+      const end = bank.double.faults.always("unreadable-instant", { path: /\/pix$/ })
+      yield* sql.unsafe(`CREATE FUNCTION poison_timeless() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id = '${charge!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+      yield* changeSchema(
+        `CREATE TRIGGER poison_timeless BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_timeless()`
+      )
+      for (let times = 0; times < 6; times++) yield* sweepNow(bank)
+      assert.isAbove(yield* sweptUntil(bank), before)
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 1)
+      end()
+      yield* changeSchema(`DROP TRIGGER poison_timeless ON charges`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+    })
+  )
+
   it.effect.each([{ due: "the next day" }, { due: "by another version" }])(
     "OPR-232: an entry that can be read $due is applied, and its exception closed; until then it stays open",
     ({ due }) =>
