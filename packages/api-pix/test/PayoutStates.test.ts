@@ -57,7 +57,12 @@ const interPayout = (status: string) => ({
 describe("Efí's payouts that were sent back", () => {
   it.effect("what has not come back, or not yet, is left out; where no state is named, it has", () =>
     Effect.gen(function* () {
-      const back = (rtrId: string, status?: string) => ({ rtrId, valor: "0.10", horario: "2026-09-23T12:00:00Z", status })
+      const back = (rtrId: string, status?: string) => ({
+        rtrId,
+        valor: "0.10",
+        horario: "2026-09-23T12:00:00Z",
+        status
+      })
       const asked = order(undefined)
       const { payouts } = yield* payoutsOf("efi", () => [
         200,

@@ -31,7 +31,9 @@ const returned = (changes: Partial<ReportedReturn>): ReportedReturn => ({
 })
 
 const tagsOf = (returns: ReadonlyArray<ReportedReturn>) =>
-  notificationsOfPix(CONNECTION, { ...pix, returns }, { of: (id) => (id === ORDER ? "ours" : "not-ours") }).map(({ _tag }) => _tag)
+  notificationsOfPix(CONNECTION, { ...pix, returns }, { of: (id) => (id === ORDER ? "ours" : "not-ours") }).map(
+    ({ _tag }) => _tag
+  )
 
 const payout: SentPayout = {
   id: PAYOUT,

@@ -124,9 +124,8 @@ layer(Layer.empty, { excludeTestServices: true })("reconcile", (it) => {
           return { key, ids, returned: paid[0]!, contested: contested.id }
         })
       )
-      const statuses = Effect.map(
-        sql<{ status: string }>`SELECT status FROM charges ORDER BY id`,
-        (rows) => rows.map(({ status }) => status)
+      const statuses = Effect.map(sql<{ status: string }>`SELECT status FROM charges ORDER BY id`, (rows) =>
+        rows.map(({ status }) => status)
       )
       assert.deepStrictEqual(yield* statuses, ["paid", "infraction"])
       const sinceMs = yield* Clock.currentTimeMillis

@@ -159,7 +159,9 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         }))
       ),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
-      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: [], hasMore: false, number: 0, total: 0 })),
+      Effect.catchTag("ScopeMissing", () =>
+        Effect.succeed({ items: [], unreadable: [], hasMore: false, number: 0, total: 0 })
+      ),
       Effect.mapError(unclear),
       (call) => bounded(call, LIST_TIMEOUT_MS)
     ),

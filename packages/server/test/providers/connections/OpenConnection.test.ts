@@ -77,7 +77,13 @@ describe("An open connection", () => {
           240_000
         )
         const range = yield* lastHour
-        assert.deepStrictEqual(yield* provider.disputes!.list!(range), { items: [], unreadable: [], hasMore: false, number: 0, total: 0 })
+        assert.deepStrictEqual(yield* provider.disputes!.list!(range), {
+          items: [],
+          unreadable: [],
+          hasMore: false,
+          number: 0,
+          total: 0
+        })
         // Any other failure is no empty list.
         double.faults.always("error-after", { path: /enviados$/ })
         assert.strictEqual((yield* Effect.flip(provider.payouts!.list!(range)))._tag, "AcquirerUnclear")
