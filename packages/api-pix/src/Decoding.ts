@@ -27,6 +27,8 @@ export interface Unreadable {
   /** What arrived, as JSON of at most 4 KiB. Of an entry within another one, beside the other one's end-to-end id. */
   readonly text: string
   readonly reason: string
+  /** The same however the entry is written the next time; undefined where it has no id that can be read. */
+  readonly name: string | undefined
   /** Of the Pix that it is, or is within; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
   /** What says whose it is, as far as it can be read: its own, or that of the entry that it is within. */
@@ -230,10 +232,14 @@ const setApart = (entry: unknown, why: string, reading: Reading, within?: Within
   reading.unreadable.push({
     text: json.slice(0, read),
     reason: why,
+    name: nameOf(within === undefined ? [endToEndId] : [endToEndId, id(field(entry, "rtrId")) ?? id(field(entry, "id"))], why),
     endToEndId,
     marks: { txid: id(field(of, "txid")), endToEndId, key: pixKey(field(of, "chave")) }
   })
 }
+
+const nameOf = (ids: ReadonlyArray<string | undefined>, why: string): string | undefined =>
+  ids.includes(undefined) ? undefined : [...ids, why].join("/")
 
 type Entry = Readonly<Record<string, unknown>>
 

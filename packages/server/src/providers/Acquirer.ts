@@ -198,6 +198,8 @@ export interface UnreadableEntry {
   /** What arrived: JSON of at most 4 KiB. */
   readonly text: string
   readonly reason: string
+  /** The same however the entry is written the next time; undefined: its text is. */
+  readonly name: string | undefined
   /** Of its Pix; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
   /** What says whose it is, as far as it can be read. */

@@ -207,8 +207,10 @@ const pages = Effect.gen(function* () {
   /** Sets an entry aside that failed too often. */
   const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
     if (where === undefined) return Effect.succeed(oneFailure)
-    const text = Buffer.from(JSON.stringify(item, withoutInstants)).subarray(0, MOST_BYTES).toString()
-    const entry = { text, reason: `it fails to be applied: ${reason}`, endToEndId: item.endToEndId ?? undefined }
+    const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
+    const endToEndId = item.endToEndId ?? undefined
+    const name = endToEndId && `${endToEndId}/fails`
+    const entry = { text, reason: `it fails to be applied: ${reason}`, name, endToEndId }
     return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
       digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
     )
@@ -265,9 +267,6 @@ interface Entry {
 }
 
 const oneFailure: Applied = { ...nothingApplied, failures: 1 }
-
-/** An instant that cannot be read is that of seeing, by which an entry would be another one each time. */
-const withoutInstants = (field: string, value: unknown) => (/[aA]tMs$/.test(field) ? undefined : value)
 
 /** Of what an exception shows of an entry. */
 const MOST_BYTES = 4096

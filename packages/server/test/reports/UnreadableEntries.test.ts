@@ -167,6 +167,27 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-163: one that cannot be read is one exception, whatever else of it changes", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const { raise } = yield* UnreadableEntries
+      const where = { list: "received", fromMs: 0, toMs: 1 } as const
+      const [endToEndId, other] = [newPix(), newPix()]
+      for (const [id, seenAt, devolucoes] of [
+        [endToEndId, "12:00", []],
+        [endToEndId, "12:01", []],
+        [other, "12:01", [{ rtrId: "D1", seenAt: 1 }, { rtrId: "D2", seenAt: 1 }]],
+        [other, "12:02", [{ rtrId: "D1", seenAt: 2 }, { rtrId: "D2", seenAt: 2 }]]
+      ] as const) {
+        const reading = { nowMs: 0, zone: "America/Sao_Paulo", unreadable: new Array<Unreadable>() }
+        const valor = id === other ? "1.00" : "1,00"
+        entriesOf([{ endToEndId: id, valor, seenAt, devolucoes }], decodeReceivedPix, reading)
+        yield* raise(bank.connectionId, where, reading.unreadable)
+      }
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 3)
+    })
+  )
+
   it.effect.each([{ due: "the next day" }, { due: "by another version" }])(
     "OPR-232: an entry that can be read $due is applied, and its exception closed; until then it stays open",
     ({ due }) =>
