@@ -232,7 +232,10 @@ const setApart = (entry: unknown, why: string, reading: Reading, within?: Within
   reading.unreadable.push({
     text: json.slice(0, read),
     reason: why,
-    name: nameOf(within === undefined ? [endToEndId] : [endToEndId, id(field(entry, "rtrId")) ?? id(field(entry, "id"))], why),
+    name: nameOf(
+      within === undefined ? [endToEndId] : [endToEndId, id(field(entry, "rtrId")) ?? id(field(entry, "id"))],
+      why
+    ),
     endToEndId,
     marks: { txid: id(field(of, "txid")), endToEndId, key: pixKey(field(of, "chave")) }
   })

@@ -176,8 +176,22 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       for (const [id, seenAt, devolucoes] of [
         [endToEndId, "12:00", []],
         [endToEndId, "12:01", []],
-        [other, "12:01", [{ rtrId: "D1", seenAt: 1 }, { rtrId: "D2", seenAt: 1 }]],
-        [other, "12:02", [{ rtrId: "D1", seenAt: 2 }, { rtrId: "D2", seenAt: 2 }]]
+        [
+          other,
+          "12:01",
+          [
+            { rtrId: "D1", seenAt: 1 },
+            { rtrId: "D2", seenAt: 1 }
+          ]
+        ],
+        [
+          other,
+          "12:02",
+          [
+            { rtrId: "D1", seenAt: 2 },
+            { rtrId: "D2", seenAt: 2 }
+          ]
+        ]
       ] as const) {
         const reading = { nowMs: 0, zone: "America/Sao_Paulo", unreadable: new Array<Unreadable>() }
         const valor = id === other ? "1.00" : "1,00"
