@@ -281,7 +281,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* resolved(id, { action: "accept", amount: 100, account_id: bank.accountId }, 409)
       }
       // Two entries that differ behind what is kept of them.
-      const long = { text: "x".repeat(4096), reason: "valor cannot be read" }
+      const long = { text: "x".repeat(4096), reason: "valor cannot be read", name: undefined }
       const [one, other] = [newPix(), newPix()]
       for (const endToEndId of [one, other, one])
         yield* raise(bank.connectionId, { list: "received", fromMs: 0, toMs: 1 }, [{ ...long, endToEndId }])
