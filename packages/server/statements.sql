@@ -6346,11 +6346,11 @@ WHERE
   AND p.status IN ('completed', 'failed');
 
 -- reports/ReportStore.ts findKnown
-SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome
+SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome, NULL AS end_to_end_id
 FROM notification_keys
 WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
 UNION ALL
-SELECT 'settlement', end_to_end_id, amount, NULL
+SELECT 'settlement', end_to_end_id, amount, NULL, NULL
 FROM charge_settlements
 WHERE
   end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($3::text[]) AS t (name)) AS e))
@@ -6358,7 +6358,7 @@ WHERE
   AND charge_id IS NOT NULL
 UNION ALL
 SELECT
-  'order', o.id::text, NULL,
+  'order', o.id::text, amount,
   coalesce(
     (
       SELECT provider_outcome
@@ -6366,7 +6366,7 @@ SELECT
       WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
     ), CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed'
     END
-  )
+  ), end_to_end_id
 FROM acquirer_orders o
 WHERE id = ANY ($4::uuid[]) AND connection_id = $1::uuid
 UNION ALL
@@ -6379,7 +6379,7 @@ SELECT
       WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
     ), CASE WHEN status IN ('completed', 'failed') THEN status
     END
-  )
+  ), NULL
 FROM payouts o
 WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid;
 

@@ -27,6 +27,8 @@ export interface Unreadable {
   /** What arrived, as JSON of at most 4 KiB. Of an entry within another one, beside the other one's end-to-end id. */
   readonly text: string
   readonly reason: string
+  /** The same however the entry is written the next time; undefined where it has no id that can be read. */
+  readonly name: string | undefined
   /** Of the Pix that it is, or is within; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
   /** What says whose it is, as far as it can be read: its own, or that of the entry that it is within. */
@@ -194,6 +196,8 @@ export interface Page<A> {
   readonly unreadable: ReadonlyArray<Unreadable>
   readonly page: number
   readonly pages: number
+  /** Of the entries of all pages; 0 where it does not say. */
+  readonly total: number
 }
 
 /** A page whose entries are in the field `list`. A page that says how many there are and has none is none. */
@@ -208,7 +212,7 @@ export const pageOf =
       const entries: unknown = isAbsent(value) && total === 0 ? [] : value
       if (!Array.isArray(entries)) return yield* Result.fail(`${list} is no list`)
       if (entries.length > MOST_ENTRIES) return yield* Result.fail(`${list} has more than ${MOST_ENTRIES} entries`)
-      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages }
+      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages, total }
     })
 
 /** The central bank's document allows 1,000 on a page. */
@@ -228,10 +232,17 @@ const setApart = (entry: unknown, why: string, reading: Reading, within?: Within
   reading.unreadable.push({
     text: json.slice(0, read),
     reason: why,
+    name: nameOf(
+      within === undefined ? [endToEndId] : [endToEndId, id(field(entry, "rtrId")) ?? id(field(entry, "id"))],
+      why
+    ),
     endToEndId,
     marks: { txid: id(field(of, "txid")), endToEndId, key: pixKey(field(of, "chave")) }
   })
 }
+
+const nameOf = (ids: ReadonlyArray<string | undefined>, why: string): string | undefined =>
+  ids.includes(undefined) ? undefined : [...ids, why].join("/")
 
 type Entry = Readonly<Record<string, unknown>>
 

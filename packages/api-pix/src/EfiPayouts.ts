@@ -44,8 +44,11 @@ const FIND: Operation = {
 }
 const LIST: Operation = { name: "list-sent", scope: "gn.pix.send.read", refusals: [], notFound: [] }
 
-const decodeSentBack: Decode<Payout["returns"][number]> = (message, reading) =>
+/** Undefined of one that has not come back, or not yet. The documentation has no state of it; the central bank's returns have. */
+const decodeSentBack: Decode<Payout["returns"][number] | undefined> = (message, reading) =>
   Result.gen(function* () {
+    const state = yield* optional(message, "status", oneOf("EM_PROCESSAMENTO", "DEVOLVIDO", "NAO_REALIZADO"))
+    if (state !== undefined && state !== "DEVOLVIDO") return undefined
     return {
       returnId: yield* required(message, "rtrId", id),
       cents: yield* required(message, "valor", positiveAmount),
@@ -65,7 +68,7 @@ const decodePayout: Decode<Payout> = (message, reading) =>
       reason: undefined,
       requestedAtMs: instant(field(message, "horario.solicitacao"), reading),
       settledAtMs: instant(field(message, "horario.liquidacao"), reading),
-      returns: nested(message, "devolucoes", decodeSentBack, reading)
+      returns: nested(message, "devolucoes", decodeSentBack, reading).filter((back) => back !== undefined)
     }
   })
 

@@ -15,7 +15,7 @@ const CODE = "c42f0787-02cb-4b31-827e-459ec9d7ece1"
 type Reply = (request: TransportRequest) => readonly [status: number, body: unknown]
 
 /** Payouts of a provider that answers what the test says. */
-const payoutsOf = (name: "sicoob" | "inter", reply: Reply) =>
+const payoutsOf = (name: "sicoob" | "inter" | "efi", reply: Reply) =>
   Effect.gen(function* () {
     const requests: Array<TransportRequest> = []
     const connection = yield* makeConnection({
@@ -52,6 +52,35 @@ const interPayout = (status: string) => ({
     erros: [{ codigoErro: "AC03", descricaoErro: "Conta inexistente" }],
     dataHoraSolicitacao: "2026-09-23T12:00:00"
   }
+})
+
+describe("Efí's payouts that were sent back", () => {
+  it.effect("what has not come back, or not yet, is left out; where no state is named, it has", () =>
+    Effect.gen(function* () {
+      const back = (rtrId: string, status?: string) => ({
+        rtrId,
+        valor: "0.10",
+        horario: "2026-09-23T12:00:00Z",
+        status
+      })
+      const asked = order(undefined)
+      const { payouts } = yield* payoutsOf("efi", () => [
+        200,
+        {
+          idEnvio: asked.id,
+          endToEndId: E2E,
+          valor: "1.10",
+          status: "REALIZADO",
+          devolucoes: [back("D1"), back("D2", "EM_PROCESSAMENTO"), back("D3", "NAO_REALIZADO"), back("D4", "DEVOLVIDO")]
+        }
+      ])
+      const { returns } = yield* payouts.find(asked)
+      assert.deepStrictEqual(
+        returns.map(({ returnId }) => returnId),
+        ["D1", "D4"]
+      )
+    })
+  )
 })
 
 describe("Inter's states", () => {

@@ -171,6 +171,7 @@ const HIDING: ReadonlySet<WrongAnswer> = new Set(["unreadable-amount", "nul-in-i
 
 const lengthOf = (name: string, wrong: WrongAnswer): number => {
   if (wrong === "foreign-entry") return 3
+  if (wrong === "missing-entry") return 1
   const isOpenState = wrong === "unknown-state" && (name === "list-sent" || name === "list-disputes")
   return HIDING.has(wrong) || isOpenState ? 1 : 2
 }

@@ -77,6 +77,8 @@ export const WRONG_ANSWERS = [
   "first-instant",
   /** A list has one more entry, of a key that is not the client's. */
   "foreign-entry",
+  /** A list lacks its first entry, and says how many there are. */
+  "missing-entry",
   /** A list without its page. */
   "no-page",
   /** The BR code is empty, of 1 MB, has escape sequences, or names another amount. */
@@ -202,6 +204,7 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
     case "other-txid":
       return /\/(cob|pix)(\/|$)/.test(path) && !BANKS_OWN.test(path)
     case "foreign-entry":
+    case "missing-entry":
     case "no-page":
       return method === "GET" && /\/(pix|enviados|infracoes)$/.test(path)
     case "empty-br-code":

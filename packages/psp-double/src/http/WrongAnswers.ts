@@ -127,6 +127,7 @@ const REWRITES: Readonly<Record<WrongAnswer, Rewrite>> = {
   "unreadable-instant": instants(() => "ontem"),
   "first-instant": instants(() => "0001-01-01T00:00:00"),
   "foreign-entry": same,
+  "missing-entry": same,
   "no-page": same,
   "empty-br-code": texts(BR_CODES, () => ""),
   "long-br-code": texts(BR_CODES, (code) => code.padEnd(1_000_000, "0")),
@@ -170,6 +171,7 @@ const ofPage = (fault: RequestFault | undefined, page: Page, rewrite: Rewrite): 
   if (field === undefined) return page
   const [first, ...others] = page[field] as ReadonlyArray<object | undefined>
   if (first === undefined) return page
+  if (fault === "missing-entry") return { ...page, [field]: others }
   const foreign =
     fault === "foreign-entry" ? [rewritten(rewritten(first, REWRITES["other-id"]), REWRITES["other-key"])] : []
   return { ...page, [field]: [...foreign, rewritten(first, rewrite), ...others] }

@@ -187,6 +187,10 @@ export interface Paged<A> {
   /** Those that the provider sent in an unknown form. */
   readonly unreadable: ReadonlyArray<UnreadableEntry>
   readonly hasMore: boolean
+  /** The provider's number of this page: it counts from 0 or from 1. */
+  readonly number: number
+  /** Entries of all pages, as the provider says; 0 where it does not. */
+  readonly total: number
 }
 
 /** An entry whose core cannot be read. */
@@ -194,6 +198,8 @@ export interface UnreadableEntry {
   /** What arrived: JSON of at most 4 KiB. */
   readonly text: string
   readonly reason: string
+  /** The same however the entry is written the next time; undefined: its text is. */
+  readonly name: string | undefined
   /** Of its Pix; undefined where that cannot be read. */
   readonly endToEndId: string | undefined
   /** What says whose it is, as far as it can be read. */

@@ -28,7 +28,7 @@ export const listReading = Effect.gen(function* () {
     apply: Apply<A>
   ) {
     let applied = nothingApplied
-    yield* everyPage(
+    const problem = yield* everyPage(
       where,
       (page) => Effect.andThen(store.extend(connectionId, LEASE_MS), list(page)),
       Effect.fnUntraced(function* ({ items, unreadable }) {
@@ -37,7 +37,9 @@ export const listReading = Effect.gen(function* () {
         applied = together(applied, { ...nothingApplied, listed: items.length + unreadable.length })
       })
     )
-    return applied
+    if (problem === undefined) return applied
+    yield* Effect.annotateLogs(Effect.logWarning(problem), { connection_id: connectionId, list: where.list })
+    return together(applied, { ...nothingApplied, failures: 1 })
   })
 
   /** Reads a range of a list that the provider has, and applies it. */

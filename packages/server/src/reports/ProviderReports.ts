@@ -4,20 +4,21 @@
  * Guarantees:
  * - The same fact gives the same notification whether a webhook or the sweep led to it, so that both have one key.
  * - A Pix gives its payment first and its returns after it, oldest first.
- * - Only a final state gives a notification of a return or payout.
+ * - Only a final state gives a notification of a return or payout; of one that we ordered, only with its amount.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { ReceivedPix, ReportedDispute, ReportedReturn, SentPayout } from "../providers/Acquirer.ts"
 import type { AcquirerNotification } from "../providers/AcquirerNotification.ts"
+import type { Known } from "./ReportStore.ts"
 
-/** The order that a return may be of, by the id that its requester chose. `Known.orders` says whether it is ours. */
+/** The order that a return may be of, by the id that its requester chose. `Known.orders` says whether it is. */
 export const orderIdOf = ({ id }: ReportedReturn): string | undefined => idFromTxid(id)
 
-/** A received Pix and its returns. `isOrder`: whether this id is that of an order of this connection. */
+/** A received Pix and its returns. `orders` has those of this connection. */
 export const notificationsOfPix = (
   connectionId: string,
   pix: ReceivedPix,
-  isOrder: (id: string) => boolean
+  orders: Known["orders"]
 ): ReadonlyArray<AcquirerNotification> => [
   {
     _tag: "charge.paid",
@@ -31,19 +32,22 @@ export const notificationsOfPix = (
   },
   ...pix.returns
     .toSorted((a, b) => (a.atMs ?? Infinity) - (b.atMs ?? Infinity))
-    .flatMap((of) => notificationOfReturn(connectionId, pix, of, isOrder) ?? [])
+    .flatMap((of) => notificationOfReturn(connectionId, pix, of, orders) ?? [])
 ]
 
 const notificationOfReturn = (
   connectionId: string,
   pix: ReceivedPix,
   of: ReportedReturn,
-  isOrder: (id: string) => boolean
+  orders: Known["orders"]
 ): AcquirerNotification | undefined => {
   if (of.status === "processing") return undefined
   const orderId = orderIdOf(of)
   const when = of.atMs === null ? {} : { atMs: of.atMs }
-  if (orderId !== undefined && isOrder(orderId)) {
+  const terms = orderId === undefined ? "not-ours" : orders.of(orderId, { ...of, endToEndId: pix.endToEndId })
+  // The order stays open, or as it ended: this is no answer to it.
+  if (terms === "other-amount") return undefined
+  if (orderId !== undefined && terms === "ours") {
     const fact = { connectionId, orderId, ...(of.providerId !== null && { externalId: of.providerId }), ...when }
     return of.status === "completed"
       ? { _tag: "return.completed", ...fact }

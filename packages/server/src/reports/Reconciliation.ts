@@ -3,6 +3,8 @@
  *
  * Guarantees:
  * - Nothing before a connection's creation is read. It applies as a sweep does, whatever the sweeps have read already. What it applied once changes nothing again.
+ * - A payment of before that moment may have been returned since: what has a return is read of the 190 days before it, too. So are
+ *   the disputes that the books have as open.
  * - What it cannot heal is named: a payout that the bank sent and no row has, that was sent with another amount, or that the books
  *   have as failed.
  * - A list that cannot be read is named, and hides nothing of the others.
@@ -32,9 +34,10 @@ import {
   type SentPayout
 } from "../providers/Acquirer.ts"
 import { ConnectionRegistry } from "../providers/connections/ConnectionRegistry.ts"
-import { everyPage, SLICE_MS } from "./ListPages.ts"
+import { DISPUTE_MARGIN_MS, everyPage, RETURN_SLICE_MS, RETURNED_MS, SLICE_MS } from "./ListPages.ts"
 import { Ownership } from "./Ownership.ts"
 import { type Applied, Reports } from "./Reports.ts"
+import { ReportStore } from "./ReportStore.ts"
 
 /** `healed`: the books have it now. `open`: somebody has to act. */
 export interface Finding {
@@ -59,6 +62,7 @@ export class Reconciliation extends Context.Service<
       const registry = yield* ConnectionRegistry
       const reports = yield* Reports
       const ownership = yield* Ownership
+      const store = yield* ReportStore
 
       /** What the books have of Pix, by end-to-end id. */
       const recorded = Effect.fnUntraced(function* (connectionId: string, page: ReadonlyArray<ReceivedPix>) {
@@ -79,9 +83,11 @@ export class Reconciliation extends Context.Service<
         const before = yield* recorded(connectionId, page)
         const applied = yield* reports.received(connectionId, page, where)
         const after = yield* recorded(connectionId, page)
+        let named = 0
         for (const { amount, atMs, endToEndId } of page) {
           const now = after.get(endToEndId)
           if (before.has(endToEndId) || now === undefined) continue
+          named += 1
           const what = `payment ${endToEndId} of ${formatReais(amount)} at ${formatInstant(atMs)}`
           yield* onFinding(
             now.exception === null
@@ -89,7 +95,7 @@ export class Reconciliation extends Context.Service<
               : { kind: "open", text: `${what}: exception ${now.charge_id} (${now.exception})` }
           )
         }
-        return applied
+        return { ...applied, effects: applied.effects - named }
       })
 
       const payouts = Effect.fnUntraced(function* (
@@ -123,7 +129,8 @@ export class Reconciliation extends Context.Service<
           where,
           list,
           Effect.fnUntraced(function* ({ items, unreadable }) {
-            const { failures } = yield* apply(items, where)
+            const { effects, failures } = yield* apply(items, where)
+            if (effects > 0) yield* onFinding({ kind: "healed", text: `${name}: ${applied[where.list]}: ${effects}` })
             const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
             const open = [
               ...(failures > 0 ? [`facts that could not be applied: ${failures}`] : []),
@@ -132,10 +139,29 @@ export class Reconciliation extends Context.Service<
             for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
           })
         ).pipe(
-          Effect.catchTag("AcquirerUnclear", ({ reason }) =>
-            onFinding({ kind: "open", text: `${name}: a list cannot be read: ${reason}` })
+          Effect.catchTag("AcquirerUnclear", ({ reason }) => Effect.succeed(reason)),
+          Effect.flatMap((problem) =>
+            problem === undefined
+              ? Effect.void
+              : onFinding({ kind: "open", text: `${name}: a list cannot be read: ${problem}` })
           )
         )
+
+      /** Reads a list of a range slice by slice. */
+      const readRange = Effect.fnUntraced(function* <A>(
+        connection: Connection,
+        { fromMs, list: which, toMs }: ListedIn,
+        sliceMs: number,
+        list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
+        apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
+        onFinding: OnFinding
+      ) {
+        if (list === undefined) return
+        for (let startMs = Math.max(fromMs, connection.createdAtMs); startMs < toMs; startMs += sliceMs) {
+          const slice = { list: which, fromMs: startMs, toMs: Math.min(startMs + sliceMs, toMs) }
+          yield* readList(connection, slice, list, apply, onFinding)
+        }
+      })
 
       const reconcile = Effect.fnUntraced(function* (
         connection: Connection,
@@ -156,19 +182,28 @@ export class Reconciliation extends Context.Service<
             text: `${connection.name}: the bank lists no sent payouts. Compare its statement with the payouts since then`
           })
         }
-        for (let fromMs = Math.max(sinceMs, connection.createdAtMs); fromMs < nowMs; fromMs += SLICE_MS) {
-          const range = { fromMs, toMs: Math.min(fromMs + SLICE_MS, nowMs) }
-          const read = <A>(
-            which: ListedIn["list"],
-            list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
-            apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
-          ) =>
-            list === undefined ? Effect.void : readList(connection, { ...range, list: which }, list, apply, onFinding)
-          yield* read("received", lists.received?.list, (page, where) => received(id, page, where, onFinding))
-          yield* read("returned", lists.received?.listReturned, (page, where) => reports.received(id, page, where))
-          yield* read("payouts", lists.payouts, (page, where) => payouts(id, page, where, onFinding))
-          yield* read("disputes", lists.disputes, (page, where) => reports.disputes(id, page, where))
-        }
+        const openSinceMs = (yield* store.oldestOpenDispute(id)) ?? Infinity
+        const read = <A>(
+          list: ListedIn["list"],
+          fromMs: number,
+          sliceMs: number,
+          pages: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
+          apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
+        ) => readRange(connection, { list, fromMs, toMs: nowMs }, sliceMs, pages, apply, onFinding)
+        yield* read("received", sinceMs, SLICE_MS, lists.received?.list, (page, where) =>
+          received(id, page, where, onFinding)
+        )
+        yield* read("returned", sinceMs - RETURNED_MS, RETURN_SLICE_MS, lists.received?.listReturned, (page, where) =>
+          reports.received(id, page, where)
+        )
+        yield* read("payouts", sinceMs, SLICE_MS, lists.payouts, (page, where) => payouts(id, page, where, onFinding))
+        yield* read(
+          "disputes",
+          Math.min(sinceMs, openSinceMs - DISPUTE_MARGIN_MS),
+          RETURN_SLICE_MS,
+          lists.disputes,
+          (page, where) => reports.disputes(id, page, where)
+        )
       })
 
       return Reconciliation.of({
@@ -192,6 +227,14 @@ export class Reconciliation extends Context.Service<
       })
     })
   )
+}
+
+/** What a list led to that is not named by itself. */
+const applied: Readonly<Record<ListedIn["list"], string>> = {
+  received: "returns that are in the books now",
+  returned: "returns that are in the books now",
+  payouts: "outcomes of payouts that are in the books now",
+  disputes: "disputes and their outcomes that are in the books now"
 }
 
 /** What the books have otherwise; undefined where they agree. */

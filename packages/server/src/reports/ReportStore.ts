@@ -30,11 +30,20 @@ export interface Known {
   readonly isApplied: (notification: AcquirerNotification) => boolean
   /** Keys of notifications that were recorded without an effect. */
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
-  /** Orders of this connection. */
-  readonly orders: Pick<ReadonlySet<string>, "has">
+  /** What a return that was requested under an id is to the order of this connection that has this id. */
+  readonly orders: { readonly of: (id: string, reported: ReportedTerms) => OrderTerms }
   /** Payouts of this connection, with their cents. */
   readonly payouts: { readonly has: (id: string, cents: number) => boolean }
 }
+
+/** Of a return: its Pix, and its cents. */
+export interface ReportedTerms {
+  readonly endToEndId: string
+  readonly amount: number
+}
+
+/** `other-amount`: the provider has it in other terms than it was ordered, which says nothing of its outcome. */
+export type OrderTerms = "ours" | "other-amount" | "not-ours"
 
 export interface KnownDispute {
   readonly id: string
@@ -95,6 +104,7 @@ export class ReportStore extends Context.Service<
           const payouts = new Map(
             found.flatMap(({ amount, kind, name }) => (kind === "payout" ? [[name, Number(amount)] as const] : []))
           )
+          const orders = new Map(found.flatMap((row) => (row.kind === "order" ? [[row.name, row] as const] : [])))
           const isSettled = (each: AcquirerNotification) => {
             if (each._tag !== "charge.paid") return false
             const amount = amounts.get(each.endToEndId)
@@ -108,7 +118,7 @@ export class ReportStore extends Context.Service<
             isApplied: (each) =>
               keysOf(each).some((key) => claimed.has(key)) || isSettled(each) || isKnownOutcome(each),
             recordKeys: claimed,
-            orders: of("order"),
+            orders: { of: (id, reported) => termsOf(orders.get(id), reported) },
             payouts: { has: (id, cents) => payouts.get(id) === cents }
           }
         }),
@@ -162,10 +172,17 @@ export class ReportStore extends Context.Service<
 interface FoundRow {
   readonly kind: "key" | "settlement" | "order" | "payout"
   readonly name: string
-  /** Cents: of a payout, and of a settlement as it was reported first. */
+  /** Cents: of an order or payout, and of a settlement as it was reported first. */
   readonly amount: bigint | null
+  /** Of an order: the Pix that it returns. */
+  readonly end_to_end_id: string | null
   /** Of an order or payout that has one: what the provider said of it. */
   readonly outcome: ProviderOutcome | null
+}
+
+const termsOf = (order: FoundRow | undefined, { amount, endToEndId }: ReportedTerms): OrderTerms => {
+  if (order?.end_to_end_id !== endToEndId) return "not-ours"
+  return Number(order.amount) === amount ? "ours" : "other-amount"
 }
 
 const names = rows({ name: text() })
@@ -179,19 +196,20 @@ const namesOf = (payouts: ReadonlyArray<PayoutNames>) => ({
 const findKnown = statement(
   { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
-  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome FROM notification_keys
+  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount, NULL AS outcome, NULL AS end_to_end_id FROM notification_keys
   WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
   UNION ALL
-  SELECT 'settlement', end_to_end_id, amount, NULL FROM charge_settlements
+  SELECT 'settlement', end_to_end_id, amount, NULL, NULL FROM charge_settlements
   WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND connection_id = ${p.connectionId}
     AND charge_id IS NOT NULL
   UNION ALL
-  SELECT 'order', o.id::text, NULL, coalesce(${contradictionOf("o.id")},
-    CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed' END)
+  SELECT 'order', o.id::text, amount, coalesce(${contradictionOf("o.id")},
+    CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed' END),
+    end_to_end_id
   FROM acquirer_orders o WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
   SELECT 'payout', o.id::text, amount, coalesce(${contradictionOf("o.id")},
-    CASE WHEN status IN ('completed', 'failed') THEN status END)
+    CASE WHEN status IN ('completed', 'failed') THEN status END), NULL
   FROM payouts o WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId}`
 )
 

@@ -86,7 +86,7 @@ export class Reports extends Context.Service<
                 where,
                 own,
                 ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
-                (pix, { orders }) => notificationsOfPix(connectionId, pix, (id) => orders.has(id))
+                (pix, { orders }) => notificationsOfPix(connectionId, pix, orders)
               )
           ),
 
@@ -208,7 +208,9 @@ const pages = Effect.gen(function* () {
   const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
     if (where === undefined) return Effect.succeed(oneFailure)
     const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
-    const entry = { text, reason: `it fails to be applied: ${reason}`, endToEndId: item.endToEndId ?? undefined }
+    const endToEndId = item.endToEndId ?? undefined
+    const name = endToEndId && `${endToEndId}/fails`
+    const entry = { text, reason: `it fails to be applied: ${reason}`, name, endToEndId }
     return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
       digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
     )
@@ -274,10 +276,10 @@ type Ours = Pick<Known, "orders" | "payouts">
 
 /** Which notification a fact is depends on what is known of it: all that it can be. */
 const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
-  [never, always].flatMap((ours) => listOf(item, { orders: ours, payouts: ours }))
+  [never, always].flatMap((ours) => listOf(item, ours))
 
-const never = { has: () => false }
-const always = { has: () => true }
+const never: Ours = { orders: { of: () => "not-ours" }, payouts: { has: () => false } }
+const always: Ours = { orders: { of: () => "ours" }, payouts: { has: () => true } }
 
 /** Notifications of one page that are applied at the same time. */
 const CONCURRENCY = 8

@@ -25,6 +25,7 @@ import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { UnreturnedLosses } from "../payments/exceptions/UnreturnedLosses.ts"
+import { DISPUTE_MARGIN_MS, RETURN_SLICE_MS } from "./ListPages.ts"
 import { listReading } from "./ListReading.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { DEEP_EVERY_MS, type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
@@ -146,12 +147,9 @@ const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = MINUTE_MS
 /** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
 const OVERLAP_MS = 10 * MINUTE_MS
-const RETURN_SLICE_MS = 5 * 24 * 60 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
 const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
 /** After a sweep of the last days that was not complete. */
 const DEEP_RETRY_MS = 10 * MINUTE_MS
-/** The document does not say by which instant disputes are listed. */
-const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
 const MAX_IN_FLIGHT = 32

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import { providerIdOf } from "../../src/providers/Acquirer.ts"
+import { Reports } from "../../src/reports/Reports.ts"
 import { reaching } from "../support/ChargeDeliveries.ts"
 import {
   connectedBank,
@@ -118,6 +119,62 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           yield* assertBooks(bank)
           yield* assertLedgerHolds
         })
+    )
+  }
+)
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
+  "A return under the id of a refund",
+  (it) => {
+    it.effect("BAL-9, OPR-98: of another amount ends nothing; of another Pix it is a return of that one", () =>
+      Effect.gen(function* () {
+        const bank = yield* fundedBank
+        const sql = yield* SqlClient
+        const reports = yield* Reports
+        const [charge, other] = yield* pendingCharges(bank, 2, 3000)
+        const [pix, otherPix] = payAll(bank, [charge!, other!])
+        yield* sweepNow(bank)
+        yield* operated("POST", `/charges/${charge!.id}/refund`, {})
+        const [order] = yield* sql<{ id: string }>`
+          SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
+        const listed = (paid: typeof pix, cents: number, rtrId: string) =>
+          reports.received(bank.connectionId, [
+            {
+              endToEndId: paid!.endToEndId,
+              txid: paid!.txid ?? null,
+              amount: 3000,
+              atMs: paid!.atMs,
+              payer: null,
+              key: null,
+              returns: [
+                {
+                  id: providerIdOf(order!.id),
+                  providerId: rtrId,
+                  amount: cents,
+                  nature: "original",
+                  status: "completed",
+                  atMs: null,
+                  reason: null
+                }
+              ]
+            }
+          ])
+        const stateOf = (id: string) =>
+          Effect.map(
+            sql<{ refunded_amount: number; state: string | null }>`
+              SELECT refunded_amount::integer, (SELECT state FROM acquirer_orders o WHERE o.charge_id = c.id) AS state
+              FROM charges c WHERE id = ${id}::uuid`,
+            ([row]) => row
+          )
+        yield* listed(pix, 1, "D1")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+        yield* listed(otherPix, 3000, "D2")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+        assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })
+        yield* listed(pix, 3000, "D1")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 3000, state: "done" })
+        yield* assertLedgerHolds
+      })
     )
   }
 )

@@ -161,6 +161,13 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         const { double, one, two } = yield* twoConnections({}, 905)
         yield* operated("POST", "/connections", connectionTo(double, { pix_key: KEYS[1] }), 409)
         yield* operated("PATCH", `/connections/${one.connectionId}`, { pix_key: KEYS[1] }, 409)
+        // Nor by another spelling of the address, or another address of tokens.
+        for (const settings of [
+          { base_url: `${double.baseUrl}/`, token_url: double.tokenUrl },
+          { base_url: double.baseUrl.replace("https:", "HTTPS:"), token_url: `${double.tokenUrl}?` }
+        ]) {
+          yield* operated("POST", "/connections", connectionTo(double, { pix_key: KEYS[1], settings }), 409)
+        }
         yield* operated("PATCH", `/connections/${one.connectionId}`, { pix_key: KEYS[2] })
         yield* operated("PATCH", `/connections/${two.connectionId}`, { pix_key: KEYS[0] }, 409)
         yield* operated("PATCH", `/connections/${one.connectionId}`, { pix_key: KEYS[0] })

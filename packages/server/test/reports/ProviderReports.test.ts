@@ -31,7 +31,9 @@ const returned = (changes: Partial<ReportedReturn>): ReportedReturn => ({
 })
 
 const tagsOf = (returns: ReadonlyArray<ReportedReturn>) =>
-  notificationsOfPix(CONNECTION, { ...pix, returns }, (id) => id === ORDER).map(({ _tag }) => _tag)
+  notificationsOfPix(CONNECTION, { ...pix, returns }, { of: (id) => (id === ORDER ? "ours" : "not-ours") }).map(
+    ({ _tag }) => _tag
+  )
 
 const payout: SentPayout = {
   id: PAYOUT,
@@ -72,7 +74,7 @@ describe("Reports of a provider", () => {
         ...pix,
         returns: [returned({}), returned({ id: "R5", providerId: "D5" }), returned({ id: txidFromId(ORDER) })]
       },
-      (id) => id === ORDER
+      { of: (id) => (id === ORDER ? "ours" : "not-ours") }
     )
     const copies = notificationsOfPix(
       CONNECTION,
@@ -81,7 +83,7 @@ describe("Reports of a provider", () => {
         payer: { name: "Ana", document: null },
         returns: [returned({}), returned({ id: "R5", providerId: "D5" }), returned({ id: txidFromId(ORDER) })]
       },
-      (id) => id === ORDER
+      { of: (id) => (id === ORDER ? "ours" : "not-ours") }
     )
     const keys = facts.flatMap(keysOf)
     assert.deepStrictEqual(copies.flatMap(keysOf), keys)
@@ -94,7 +96,7 @@ describe("Reports of a provider", () => {
     const [other] = notificationsOfPix(
       "0199a000-0000-7000-8000-000000000009",
       { ...pix, returns: [returned({})] },
-      () => false
+      { of: () => "not-ours" }
     ).slice(1)
     for (const key of keysOf(other!)) assert.notInclude(keys, key)
   })

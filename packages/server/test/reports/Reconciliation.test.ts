@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../support/Bank.ts"
 import { created, retrieve } from "../support/ChargeRequests.ts"
+import { sweepNow } from "../support/ConnectedBank.ts"
 import { connectTo, fund } from "../support/Connections.ts"
 import { forgotten } from "../support/Forgotten.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching, submittedPayout } from "../support/Money.ts"
@@ -97,6 +98,48 @@ layer(Layer.empty, { excludeTestServices: true })("reconcile", (it) => {
       const away = yield* reconciled
       assert.strictEqual(away.code, 1, away.written)
       assert.match(away.written, /^open: Bank: a list cannot be read: /m)
+    })
+  )
+
+  it.effect("OPR-224: heals returns, disputes and their outcomes since then of payments of before", () =>
+    Effect.gen(function* () {
+      const bank = yield* startDouble({ profile: "efi", seed: 77 })
+      const { infractions, receipts } = bank.provider
+      const { databaseUrl, sql, withService } = yield* stoppable({ acquirerTimeoutMs: 10_000 })
+      const before = yield* withService(
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const connection = yield* connectTo(bank)
+          const { accountId, key } = yield* makeCaller()
+          yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: connection.id })
+          const ids = []
+          const paid = []
+          for (let n = 0; n < 2; n += 1) {
+            const { id } = yield* created(key, { amount: 700 })
+            paid.push(Result.getOrThrow(receipts.payCob(txidFromId(id))))
+            ids.push(id)
+          }
+          const contested = Result.getOrThrow(infractions.open(paid[1]!.endToEndId))
+          yield* sweepNow({ connectionId: connection.id })
+          return { key, ids, returned: paid[0]!, contested: contested.id }
+        })
+      )
+      const statuses = Effect.map(sql<{ status: string }>`SELECT status FROM charges ORDER BY id`, (rows) =>
+        rows.map(({ status }) => status)
+      )
+      assert.deepStrictEqual(yield* statuses, ["paid", "infraction"])
+      const sinceMs = yield* Clock.currentTimeMillis
+      Result.getOrThrow(receipts.takeBack(before.returned.endToEndId, 700))
+      Result.getOrThrow(infractions.close(before.contested, "REJEITADA"))
+      yield* Effect.promise(() => bank.settle())
+      const env = { DATABASE_URL: Redacted.value(databaseUrl), SECRETS_KEYS: secretsKey, OPERATOR_TOKEN: newKey() }
+      const reconciled = ran("reconcile", env, "--since", formatInstant(sinceMs))
+      const first = yield* reconciled
+      assert.strictEqual(first.code, 0, first.written)
+      assert.include(first.written, "healed: Bank: returns that are in the books now: 1")
+      assert.include(first.written, "healed: Bank: disputes and their outcomes that are in the books now: 1")
+      assert.deepStrictEqual(yield* statuses, ["charged_back", "paid"])
+      assert.deepStrictEqual((yield* reconciled).written, "The books have what the banks have.\n")
     })
   )
 })

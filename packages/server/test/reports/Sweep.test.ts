@@ -335,6 +335,25 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect(
+    "OPR-95: a list that has less than it says keeps the sweep from being complete, and no payment from its charge",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        yield* sweepNow(bank)
+        const before = yield* progressOf(bank)
+        payAll(bank, yield* pendingCharges(bank, 2))
+        const end = bank.double.faults.always("missing-entry", { method: "GET", path: /\/pix$/ })
+        yield* sweepNow(bank)
+        assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "pending"])
+        assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+        end()
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid"])
+        assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), before.swept_until!.getTime())
+      })
+  )
+
   it.effect("OPR-97: a sweep that fails logs its reason", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

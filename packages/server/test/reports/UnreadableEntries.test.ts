@@ -143,6 +143,65 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-232: one whose instant cannot be read either is one entry, however often it is listed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const [charge] = yield* pendingCharges(bank, 1)
+      yield* sweepNow(bank)
+      payAll(bank, [charge!])
+      const before = yield* sweptUntil(bank)
+      const end = bank.double.faults.always("unreadable-instant", { path: /\/pix$/ })
+      yield* sql.unsafe(`CREATE FUNCTION poison_timeless() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id = '${charge!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+      yield* changeSchema(
+        `CREATE TRIGGER poison_timeless BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_timeless()`
+      )
+      for (let times = 0; times < 6; times++) yield* sweepNow(bank)
+      assert.isAbove(yield* sweptUntil(bank), before)
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 1)
+      end()
+      yield* changeSchema(`DROP TRIGGER poison_timeless ON charges`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+    })
+  )
+
+  it.effect("OPR-163: one that cannot be read is one exception, whatever else of it changes", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const { raise } = yield* UnreadableEntries
+      const where = { list: "received", fromMs: 0, toMs: 1 } as const
+      const [endToEndId, other] = [newPix(), newPix()]
+      for (const [id, seenAt, devolucoes] of [
+        [endToEndId, "12:00", []],
+        [endToEndId, "12:01", []],
+        [
+          other,
+          "12:01",
+          [
+            { rtrId: "D1", seenAt: 1 },
+            { rtrId: "D2", seenAt: 1 }
+          ]
+        ],
+        [
+          other,
+          "12:02",
+          [
+            { rtrId: "D1", seenAt: 2 },
+            { rtrId: "D2", seenAt: 2 }
+          ]
+        ]
+      ] as const) {
+        const reading = { nowMs: 0, zone: "America/Sao_Paulo", unreadable: new Array<Unreadable>() }
+        const valor = id === other ? "1.00" : "1,00"
+        entriesOf([{ endToEndId: id, valor, seenAt, devolucoes }], decodeReceivedPix, reading)
+        yield* raise(bank.connectionId, where, reading.unreadable)
+      }
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 3)
+    })
+  )
+
   it.effect.each([{ due: "the next day" }, { due: "by another version" }])(
     "OPR-232: an entry that can be read $due is applied, and its exception closed; until then it stays open",
     ({ due }) =>
@@ -222,7 +281,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* resolved(id, { action: "accept", amount: 100, account_id: bank.accountId }, 409)
       }
       // Two entries that differ behind what is kept of them.
-      const long = { text: "x".repeat(4096), reason: "valor cannot be read" }
+      const long = { text: "x".repeat(4096), reason: "valor cannot be read", name: undefined }
       const [one, other] = [newPix(), newPix()]
       for (const endToEndId of [one, other, one])
         yield* raise(bank.connectionId, { list: "received", fromMs: 0, toMs: 1 }, [{ ...long, endToEndId }])

@@ -55,11 +55,7 @@ export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, i
     sealedCredentials: sealCredentials(yield* Secrets, id, operatorCredentials(double)),
     certificateExpiresAtMs: epochMs,
     paysOut: double.profile.name === "efi",
-    client: clientOf(
-      double.profile.name,
-      { base_url: double.baseUrl, token_url: double.tokenUrl },
-      operatorCredentials(double)
-    ),
+    client: clientOf(double.profile.name, { base_url: double.baseUrl }, operatorCredentials(double)),
     ...input
   })
   yield* (yield* ConnectionRegistry).refresh

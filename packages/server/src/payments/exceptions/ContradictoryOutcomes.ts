@@ -66,14 +66,23 @@ export const layer = Layer.effect(
       return row
     })
 
+    const sentBack = (payoutId: string) =>
+      Effect.map(
+        sql<{ amount: bigint }>`
+          SELECT coalesce(sum(amount), 0)::bigint AS amount FROM acquirer_exceptions
+          WHERE payout_id = ${payoutId}::uuid AND kind = 'returned_payout'`,
+        ([row]) => Number(row?.amount ?? 0n)
+      )
+
     const ofPayout = Effect.fnUntraced(function* (payoutId: string, late: LateOutcome) {
       const payout = yield* findPayout(payoutId)
       // An end is final: no lock of the payout is needed.
       if (payout === undefined || payout.status === "pending" || payout.status === "processing") return "ignored"
       const { account_id: accountId, connection_id, status } = payout
       const connectionId = connection_id ?? SIMULATOR_CONNECTION
-      const amount = Number(payout.amount)
       yield* lockLedgerOf(sql, [connectionId, accountId])
+      // What the payee's bank sent back of it is an exception of its own, and not given back again.
+      const amount = Number(payout.amount) - (status === "completed" ? yield* sentBack(payoutId) : 0)
       const subject = { connectionId, accountId, amount, payoutId, refundId: null, chargeId: null }
       return yield* contradict(subject, status === "completed" ? amount : 0, late)
     })

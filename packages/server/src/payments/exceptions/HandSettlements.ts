@@ -103,6 +103,10 @@ export class HandSettlements extends Context.Service<
       })
 
       const settlePayout = Effect.fnUntraced(function* (id: string, { externalId, outcome, reason }: HandSettlement) {
+        // One Pix is one payout.
+        const others = yield* sql`
+          SELECT FROM payouts WHERE end_to_end_id = ${outcome === "completed" ? (externalId ?? null) : null}::text AND id <> ${id}::uuid LIMIT 1`
+        if (others.length > 0) return false
         const payout = yield* payouts.find(id)
         const facts = { endToEndId: externalId, reason }
         const nowMs = yield* Clock.currentTimeMillis
@@ -145,7 +149,7 @@ export class HandSettlements extends Context.Service<
             const isSettled = yield* order === undefined
               ? settlePayout(found.id, settlement)
               : settleReturn(order, settlement)
-            // The provider's answer was first, or its report of another return.
+            // The provider's answer was first, or its report of another return; or the id is that of another payout.
             if (!isSettled) return yield* new InvalidStateError({ status: found.status })
             yield* audited
             return found

@@ -2,7 +2,8 @@
  * What payees' banks sent back of completed payouts: exceptions with the money, of the payout's account.
  *
  * Guarantees:
- * - one return is one exception, and all of a payout are never more than its amount;
+ * - one return is one exception, and all of a payout are never more than its amount. What the provider gave back because the payout
+ *   failed after all (`ContradictoryOutcomes.ts`) is a part of that amount;
  * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it;
  * - what came back of a payout that a restore lost was raised as a payment of nobody: once the payout is known again, that exception
  *   is its, and nothing is booked twice.
@@ -20,6 +21,7 @@ import { Ids } from "../../base/Ids.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { type AcquirerNotification, keysOf, type Outcome } from "../../providers/AcquirerNotification.ts"
+import { IN_FORCE } from "../../providers/LateOutcomes.ts"
 import { connectionOf, movement } from "./Exceptions.ts"
 import { ExceptionResolution } from "./ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -80,7 +82,8 @@ export class ReturnedPayouts extends Context.Service<
           }
           const [before] = yield* sql<{ amount: bigint }>`
             SELECT coalesce(sum(amount), 0)::bigint AS amount FROM acquirer_exceptions
-            WHERE payout_id = ${returned.payoutId}::uuid AND kind = 'returned_payout'`
+            WHERE payout_id = ${returned.payoutId}::uuid AND (kind = 'returned_payout'
+              OR (provider_outcome = 'failed' AND ${sql.literal(IN_FORCE)}))`
           const left = Number(payout.amount) - Number(before?.amount ?? 0n)
           const amount = Math.min(returned.amount, left)
           if (amount <= 0) return "ignored"

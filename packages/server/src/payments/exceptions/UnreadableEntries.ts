@@ -2,7 +2,7 @@
  * Entries of a provider's lists that cannot be read, or fail to be applied: exceptions without an amount, for operators.
  *
  * Guarantees:
- * - An entry is raised once, however often it is listed, with what arrived of it: one that cannot be read at once, one that fails
+ * - An entry is raised once, however often and in whatever other decoration it is listed, with what arrived of it: one that cannot be read at once, one that fails
  *   alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
  * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, its
  *   exception is closed.
@@ -97,7 +97,7 @@ export class UnreadableEntries extends Context.Service<
         yield* store.put(exception, [])
         yield* sql`
           UPDATE unreadable_entries SET exception_id = ${id}::uuid
-          WHERE connection_id = ${connectionId}::uuid AND digest = ${digestOf(entry)}`
+          WHERE connection_id = ${connectionId}::uuid AND digest = ${digestOf(where, entry)}`
         yield* Effect.annotateLogs(Effect.logWarning(`an entry of a provider's list cannot be read: ${entry.reason}`), {
           connection_id: connectionId
         })
@@ -107,7 +107,7 @@ export class UnreadableEntries extends Context.Service<
       /** Whether the entry is set aside. */
       const meet = Effect.fnUntraced(
         function* (connectionId: string, where: ListedIn, entry: Entry, mostFailures: number) {
-          const digest = digestOf(entry)
+          const digest = digestOf(where, entry)
           const [row] = yield* sql.unsafe<{ failures: number; exception_id: string | null }>(
             ...meetOne({ connectionId, digest, ...where, version: manifest.version })
           )
@@ -118,17 +118,17 @@ export class UnreadableEntries extends Context.Service<
         runToCompletion(sql)
       )
 
-      const digestIf = <E>(entry: Entry, isAside: Effect.Effect<boolean, E>) =>
-        Effect.map(isAside, (is) => (is ? digestOf(entry) : undefined))
+      const digestIf = <E>(where: ListedIn, entry: Entry, isAside: Effect.Effect<boolean, E>) =>
+        Effect.map(isAside, (is) => (is ? digestOf(where, entry) : undefined))
 
       return UnreadableEntries.of({
         raise: (connectionId, where, entries) =>
           Effect.map(
-            Effect.forEach(entries, (entry) => digestIf(entry, meet(connectionId, where, entry, 1))),
+            Effect.forEach(entries, (entry) => digestIf(where, entry, meet(connectionId, where, entry, 1))),
             (digests) => digests.filter((digest) => digest !== undefined)
           ),
 
-        failed: (connectionId, where, entry) => digestIf(entry, meet(connectionId, where, entry, MOST_FAILURES)),
+        failed: (connectionId, where, entry) => digestIf(where, entry, meet(connectionId, where, entry, MOST_FAILURES)),
 
         claimDue: (connectionId) =>
           Effect.map(
@@ -161,9 +161,11 @@ export class UnreadableEntries extends Context.Service<
   )
 }
 
-/** The id may be behind what is kept of the text. */
-const digestOf = ({ endToEndId = "", text }: Entry): string =>
-  createHash("sha256").update(`${endToEndId} ${text}`).digest("hex")
+/** Of what arrived there are two lists. The id may be behind what is kept of the text. */
+const digestOf = ({ list }: ListedIn, { endToEndId = "", name, text }: Entry): string =>
+  createHash("sha256")
+    .update(name === undefined ? `${endToEndId} ${text}` : `${list === "returned" ? "received" : list}/${name}`)
+    .digest("hex")
 
 const MOST_OPEN = 100
 const MOST_FAILURES = 5

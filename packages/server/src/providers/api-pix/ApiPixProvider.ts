@@ -159,7 +159,9 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
         }))
       ),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
-      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: [], hasMore: false })),
+      Effect.catchTag("ScopeMissing", () =>
+        Effect.succeed({ items: [], unreadable: [], hasMore: false, number: 0, total: 0 })
+      ),
       Effect.mapError(unclear),
       (call) => bounded(call, LIST_TIMEOUT_MS)
     ),
@@ -222,7 +224,9 @@ const pagedFrom =
   (found: Page<A>): Paged<B> => ({
     items: found.items.map(from),
     unreadable: found.unreadable,
-    hasMore: page + 1 < found.pages
+    hasMore: page + 1 < found.pages,
+    number: found.page,
+    total: found.total
   })
 
 const LIST_PAGE = 1000

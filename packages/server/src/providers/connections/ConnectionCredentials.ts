@@ -6,6 +6,7 @@
  * - Secrets leave this module as `Redacted`, or sealed.
  */
 import { type ClientCertificate, type Credentials, makeCredentials } from "@pix-payments/api-pix/Credentials"
+import { profiles } from "@pix-payments/api-pix/Profiles"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -73,15 +74,22 @@ export const parametersOf = (input: CredentialsInput): Readonly<Record<string, R
     })
   )
 
-/** The client of a provider that a connection is of: connections of one client see each other's payments. */
+/**
+ * The client of a provider that a connection is of: connections of one client see each other's payments. The address is the one that
+ * is called, however it is written.
+ */
 export const clientOf = (
   profile: string | null,
-  { base_url, token_url }: { readonly base_url?: string; readonly token_url?: string },
+  { base_url }: { readonly base_url?: string },
   { client_id }: CredentialsInput
-): string =>
-  createHash("sha256")
-    .update(JSON.stringify([profile, base_url ?? null, token_url ?? null, client_id ?? null]))
+): string => {
+  const baseUrl = base_url ?? profiles.find(({ name }) => name === profile)?.baseUrl ?? null
+  const url = baseUrl === null ? null : new URL(baseUrl)
+  const address = url === null ? null : `${url.host}${url.pathname.replace(/\/+$/, "")}`
+  return createHash("sha256")
+    .update(JSON.stringify([profile, address, client_id ?? null]))
     .digest("hex")
+}
 
 export const sealCredentials = (secrets: Secrets["Service"], id: string, input: CredentialsInput): string =>
   secrets.seal(JSON.stringify(input), { kind: "connection", id })

@@ -56,6 +56,19 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     })
   )
 
+  it.effect("OPR-215: of a payout: not with the end-to-end id of another one", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const [one, other] = [yield* overduePayoutOf, yield* overduePayoutOf]
+      const end_to_end_id = newPix()
+      yield* operated("POST", `/payouts/${one.id}/settle`, { outcome: "completed", end_to_end_id, reason })
+      const body = { outcome: "completed", end_to_end_id, reason }
+      assertRefused(yield* operate("POST", `/operator/v1/payouts/${other.id}/settle`, { body }), "INVALID_STATE")
+      assert.deepInclude(yield* ledgerBalancesOf(other.accountId), { payouts_in_transit: 5000 })
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-215: of a payout: failed: amount and fee are back, with the reason", () =>
     Effect.gen(function* () {
       const { id, key } = yield* overduePayoutOf
@@ -186,7 +199,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     Effect.gen(function* () {
       const { one, other } = yield* makeApprovers
       const { id, key } = yield* overduePayoutOf
-      const body = { outcome: "completed", end_to_end_id: "E1234", reason }
+      const body = { outcome: "completed", end_to_end_id: newPix(), reason }
       const ask = (payoutId: string, idempotencyKey = newKey()) =>
         one.call<{ id: string }>("POST", `/operator/v1/payouts/${payoutId}/settle`, { body, idempotencyKey })
       const first = newKey()

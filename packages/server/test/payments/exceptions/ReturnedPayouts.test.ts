@@ -96,6 +96,31 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
+  it.effect.each([["returned", "failed"] as const, ["failed", "returned"] as const])(
+    "BAL-16, BAL-17: %s, then %s: a bank that reports both gave the amount back once",
+    ([first]) =>
+      Effect.gen(function* () {
+        const before = yield* unallocated()
+        const { accountId, id } = yield* completed
+        const returned = returnOf(id, 700)
+        const failed = { _tag: "payout.failed", payoutId: id, reason: "account closed" } as const
+        const both = first === "returned" ? [returned, failed] : [failed, returned]
+        for (const each of both) yield* notified(each)
+        assert.strictEqual(yield* unallocated(), before + 1000)
+        // Copies change nothing.
+        for (const each of both) yield* notified(each)
+        assert.strictEqual(yield* unallocated(), before + 1000)
+        for (const each of yield* raisedOf(id)) yield* resolved(each.id, { action: "accept" })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 4975 })
+
+        yield* notified({ _tag: "payout.completed", payoutId: id })
+        yield* notified(returned)
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: first === "returned" ? 4675 : 3975 })
+        assert.strictEqual(yield* unallocated(), first === "returned" ? before : before + 700)
+        yield* assertLedgerHolds
+      })
+  )
+
   it.effect("BAL-17: of a payout that is not completed, or of nobody, nothing is", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(5000)

@@ -158,7 +158,7 @@ describe("The port over API Pix", () => {
   it.effect("OPR-95: every page is read of a provider that counts its pages from one", () =>
     Effect.gen(function* () {
       const listReceived: ApiPixClient["listReceived"] = ({ page = 0 }) =>
-        Effect.succeed({ items: [], unreadable: [], page: page + 1, pages: 2 })
+        Effect.succeed({ items: [], unreadable: [], page: page + 1, pages: 2, total: 0 })
       const provider = makeApiPixProvider({
         client: { listReceived } as ApiPixClient,
         payouts: undefined,

@@ -62,7 +62,7 @@ describe("An open connection", () => {
         double.faults.always("slow", { method: "GET", path: /\/(pix|enviados|infracoes)$/ })
         const range = yield* lastHour
         for (const list of [provider.received!.list, provider.payouts!.list!, provider.disputes!.list!]) {
-          assert.deepStrictEqual(yield* list(range), { items: [], unreadable: [], hasMore: false })
+          assert.deepStrictEqual(yield* list(range), { items: [], unreadable: [], hasMore: false, number: 0, total: 0 })
         }
         assert.deepStrictEqual((yield* client.connection.status).circuit, { _tag: "Closed", failures: 0 })
       })
@@ -77,7 +77,13 @@ describe("An open connection", () => {
           240_000
         )
         const range = yield* lastHour
-        assert.deepStrictEqual(yield* provider.disputes!.list!(range), { items: [], unreadable: [], hasMore: false })
+        assert.deepStrictEqual(yield* provider.disputes!.list!(range), {
+          items: [],
+          unreadable: [],
+          hasMore: false,
+          number: 0,
+          total: 0
+        })
         // Any other failure is no empty list.
         double.faults.always("error-after", { path: /enviados$/ })
         assert.strictEqual((yield* Effect.flip(provider.payouts!.list!(range)))._tag, "AcquirerUnclear")
