@@ -150,5 +150,6 @@ const ANSWERED = {
   route: "GET /v1/slow",
   status: 200,
   duration_ms: SLOW_MS,
+  trace_id: null,
   created_at: "2026-01-01T00:00:00.000Z"
 }

@@ -2,8 +2,8 @@
  * Entries of a provider's lists that cannot be read, or fail to be applied: exceptions without an amount, for operators.
  *
  * Guarantees:
- * - An entry is raised once, however often and in whatever other decoration it is listed, with what arrived of it: one that cannot be read at once, one that fails
- *   alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
+ * - An entry is raised once, however often and in whatever decoration it is listed, with what arrived of it: one that cannot be read
+ *   at once, one that fails alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
  * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, its
  *   exception is closed.
  * - A connection has at most `MOST_OPEN` open ones. While there are as many, another one keeps a sweep from being complete.

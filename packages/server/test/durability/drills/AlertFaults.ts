@@ -1,5 +1,6 @@
 /** For each alert of `deploy/prometheus/rules.yml`: how its fault is put into a running installation. */
 import { txidFromId } from "@pix-payments/domain/Txid"
+import { bankDay, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -9,6 +10,7 @@ import * as Net from "node:net"
 import { operatorCredentials } from "../../support/Connections.ts"
 import { holding, somePayout } from "../../support/Money.ts"
 import { asService, onServer } from "../../support/Postgres.ts"
+import { eventually } from "../../support/Receiver.ts"
 import { newKey } from "../../support/TestService.ts"
 import {
   asked,
@@ -27,6 +29,8 @@ import {
 export interface Fault {
   readonly what: string
   readonly env?: Readonly<Record<string, string>>
+  /** What Prometheus knows of before, as OpenMetrics, at this moment. */
+  readonly history?: (nowMs: number) => string
   /** Its database archives its WAL, in vain. */
   readonly archives?: boolean
   /** Before Prometheus looks. */
@@ -322,6 +326,58 @@ export const faults: Readonly<Record<string, Fault>> = {
     takesSeconds: 60,
     also: ["PixLoopStalled"]
   },
+  PixRequestLogLost: {
+    what: "110,000 calls while nobody can write the log",
+    prepare: locked("requests"),
+    inject: ({ call, key }) =>
+      Effect.forkScoped(
+        Effect.forEach(Array.from({ length: 110_000 }), () => Effect.exit(call("GET", "/v1/account", { key })), {
+          concurrency: 32,
+          discard: true
+        })
+      ),
+    takesSeconds: 300,
+    also: ["PixLoopStalled", "PixRateLimited"]
+  },
+  PixPaymentsMissing: {
+    what: "100 payments an hour a week ago, and none now",
+    history: (nowMs) => {
+      const minutes = Array.from({ length: 180 }, (_, minute) => minute)
+      const startSeconds = Math.floor(nowMs / 1000) - 7 * 86_400 - 90 * 60
+      return [
+        "# HELP pix_payments_charges Charges by status.",
+        "# TYPE pix_payments_charges counter",
+        ...minutes.map(
+          (minute) => `pix_payments_charges_total{status="paid"} ${minute * 2} ${startSeconds + minute * 60}`
+        ),
+        "# EOF\n"
+      ].join("\n")
+    },
+    inject: () => Effect.void
+  },
+  PixBankDiffers: {
+    what: "a line of the bank, three days old, that the books lack",
+    inject: (installation) =>
+      Effect.gen(function* () {
+        const { adminToken, connectionId, operate, url } = installation
+        const options = { headers: { "x-operator-token": adminToken } }
+        const yesterdayMs = (yield* Clock.currentTimeMillis) - 86_400_000
+        const day = bankDay(yesterdayMs)
+        const line = { atMs: yesterdayMs, cents: 100, endToEndId: "", text: "PIX RECEBIDO" }
+        const of = { bank: "364", branch: "1", account: "12345-6", from: day, to: day, openingCents: 0, lines: [line] }
+        const content = Buffer.from(statementFile(of, tidy)).toString("base64")
+        const body = { connection_id: connectionId, content }
+        yield* expecting(201, operate("POST", "/operator/v1/bank-statements", { ...options, body }))
+        const found = operate<{ data: ReadonlyArray<{ status: string }> }>(
+          "GET",
+          `/operator/v1/reconciliations?connection_id=${connectionId}`,
+          options
+        )
+        yield* eventually(found, (list) => list.body.data.some(({ status }) => status === "done"))
+        yield* run(`UPDATE reconciliation_lines SET day = day - 2`)({ url })
+      }),
+    takesSeconds: 60
+  },
   PixArchiveFailing: {
     what: "`archive_command=false`",
     archives: true,
@@ -332,9 +388,6 @@ export const faults: Readonly<Record<string, Fault>> = {
 
 /** Alerts whose faults only `promtool test rules` has, and why. */
 export const notInjected: Readonly<Record<string, string>> = {
-  PixPaymentsMissing: "compares with a week ago",
-  PixBankDiffers: "is of a line of the bank that is a day old",
   PixLedgerUnverified: "an hour without a check, whose loop tells of it before",
-  PixPartitions: "is measured each hour, and then mended by a service that may",
-  PixRequestLogLost: "100,000 lines while the database is away"
+  PixPartitions: "is measured each hour, and then mended by a service that may"
 }

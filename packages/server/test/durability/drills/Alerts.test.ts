@@ -7,6 +7,7 @@
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -23,7 +24,7 @@ import { connectedAccount } from "../../support/ConnectedProcess.ts"
 import { OPERATOR_TOKEN } from "../../support/Load.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
-import { prometheus, root } from "../../support/Prometheus.ts"
+import { prometheus, root, runPromtool } from "../../support/Prometheus.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { newKey } from "../../support/TestService.ts"
 import { type Fault, faults, notInjected } from "./AlertFaults.ts"
@@ -149,7 +150,8 @@ const injected = (alert: string, fault: Fault) =>
   Effect.gen(function* () {
     const installation = yield* starting.withPermit(installed(fault))
     yield* fault.prepare?.(installation) ?? Effect.void
-    const { alerts } = yield* startPrometheus(installation.service.operatorUrl)
+    const history = fault.history?.(yield* Clock.currentTimeMillis)
+    const { alerts } = yield* startPrometheus(installation.service.operatorUrl, history)
     // Counters are compared with what they were before.
     yield* Effect.sleep((2 * SCRAPE_SECONDS + 5) * 1000)
     const startedAt = performance.now()
@@ -283,11 +285,16 @@ const slowWire = (to: Redacted.Redacted<string>) =>
   )
 
 /** Prometheus with the shipped rules; the alerts that fire. */
-const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string) {
+const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string, history?: string) {
   if (prometheus === undefined) throw new Error("prometheus is missing: pnpm run runtimes:prometheus")
   const folder = yield* temporaryFolder
   const port = yield* freePort
   const file = join(folder, "prometheus.yml")
+  const data = join(folder, "data")
+  if (history !== undefined) {
+    yield* Effect.promise(() => writeFile(join(folder, "history"), history))
+    runPromtool(["tsdb", "create-blocks-from", "openmetrics", join(folder, "history"), data])
+  }
   yield* Effect.promise(() =>
     writeFile(
       file,
@@ -304,7 +311,7 @@ const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string) {
         prometheus!,
         [
           `--config.file=${file}`,
-          `--storage.tsdb.path=${join(folder, "data")}`,
+          `--storage.tsdb.path=${data}`,
           `--web.listen-address=127.0.0.1:${port}`,
           "--log.level=error"
         ],
