@@ -2,7 +2,8 @@
  * Compares the books with what the banks list since a moment, and applies what the books lack: after a restore.
  *
  * Guarantees:
- * - Nothing before a connection's creation is read. It applies as a sweep does, whatever the sweeps have read already. What it applied once changes nothing again.
+ * - Nothing before a connection's creation is read. It applies as a sweep does, whatever the sweeps have read already. What it
+ *   applied once changes nothing again.
  * - A payment of before that moment may have been returned since: what has a return is read of the 190 days before it, too. So are
  *   the disputes that the books have as open.
  * - What it cannot heal is named: a payout that the bank sent and no row has, that was sent with another amount, or that the books

@@ -1,5 +1,6 @@
 /**
- * The reference page `/docs` with the guides in two languages and the contract, its document `/openapi.json`, and all of it as Markdown.
+ * The reference page `/docs` with the guides in two languages and the contract, its document `/openapi.json`, and all of it as
+ * Markdown.
  *
  * Guarantees:
  * - The URL of the page's script (Scalar, from Effect) contains its hash, so that browsers cache it for good.
