@@ -83,9 +83,9 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, database
           }
           if (loops.length > 0) yield* assertLedger(all)
         }
-        yield* assertStates(all)
+        yield* ofAllRows(assertStates(all))
         assert.deepStrictEqual(
-          yield* SqlClient.use((sql) => sql.unsafe(wrongStates)),
+          yield* ofAllRows(SqlClient.use((sql) => sql.unsafe(wrongStates))),
           [],
           "lists find charges by their states"
         )
@@ -354,6 +354,12 @@ const actOnce = (
   }
 }
 
+/** A statement over the rows of all histories may take longer than one of the service. */
+const ofAllRows = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  SqlClient.use((sql) =>
+    sql.withTransaction(Effect.andThen(sql`SELECT set_config('statement_timeout', '0', true)`, effect))
+  )
+
 const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
   Effect.repeat(round, { until: (done) => done === 0 })
 
@@ -377,16 +383,16 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
     case "submit":
       // Twice: an unclear answer is queried again.
       for (let round = 0; round < 2; round++) {
-        yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`
+        yield* ofAllRows(sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`)
         yield* untilNothingIsDue(runDue(submission.claimDue))
       }
       return
     case "release":
-      yield* sql`UPDATE releases SET due_at = now() WHERE released_at IS NULL`
+      yield* ofAllRows(sql`UPDATE releases SET due_at = now() WHERE released_at IS NULL`)
       yield* untilNothingIsDue(releases.releaseDue)
       return
     case "recover":
-      yield* sql`UPDATE charge_recoveries SET due_at = now()`
+      yield* ofAllRows(sql`UPDATE charge_recoveries SET due_at = now()`)
       yield* untilNothingIsDue(recoverDue(recovery))
       return
     case "notify":
@@ -397,8 +403,9 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
 
 const assertBalances = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
   const sql = yield* SqlClient
-  const rows = yield* sql<{ owner_id: string; kind: string; balance: bigint }>`
-    SELECT owner_id, kind, balance FROM ledger_accounts`
+  const rows = yield* ofAllRows(
+    sql<{ owner_id: string; kind: string; balance: bigint }>`SELECT owner_id, kind, balance FROM ledger_accounts`
+  )
   const kept = new Map(rows.map(({ balance, kind, owner_id }) => [`${owner_id} ${kind}`, Number(balance)]))
   for (const history of all) {
     for (const [index, account] of history.world.accounts.entries()) {

@@ -33,6 +33,8 @@ export interface Fault {
   readonly history?: (nowMs: number) => string
   /** Its database archives its WAL, in vain. */
   readonly archives?: boolean
+  /** Its role may not make partitions, and those of the next months are gone. */
+  readonly lacksPartitions?: boolean
   /** Before Prometheus looks. */
   readonly prepare?: (installation: Installation) => Effect.Effect<unknown, unknown, Scope.Scope>
   readonly inject: (installation: Installation) => Effect.Effect<unknown, unknown, Scope.Scope>
@@ -235,6 +237,14 @@ export const faults: Readonly<Record<string, Fault>> = {
     inject: run(`UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'available'`),
     takesSeconds: 660
   },
+  PixLedgerUnverified: {
+    what: "the closed days are locked by somebody else",
+    // The first verification is after a minute.
+    inject: (installation) => Effect.andThen(Effect.sleep(75_000), locked("closes")(installation)),
+    takesSeconds: 3675,
+    also: ["PixLoopStalled"]
+  },
+  PixPartitions: { what: "nobody made those of the next months", lacksPartitions: true, inject: () => Effect.void },
   PixWebhooksLate: {
     what: "deliveries are locked by somebody else",
     prepare: withEndpoint,
@@ -384,10 +394,4 @@ export const faults: Readonly<Record<string, Fault>> = {
     inject: run("SELECT pg_switch_wal()::text"),
     takesSeconds: 90
   }
-}
-
-/** Alerts whose faults only `promtool test rules` has, and why. */
-export const notInjected: Readonly<Record<string, string>> = {
-  PixLedgerUnverified: "an hour without a check, whose loop tells of it before",
-  PixPartitions: "is measured each hour, and then mended by a service that may"
 }
