@@ -42,8 +42,8 @@ export const addLines = (databaseUrl: string, lines: number, days: Days, onProgr
     }
     await moveTemplate(database, copies, net)
     await database.query(
-      `UPDATE ledger_accounts SET balance = balance + $1 * CASE kind ${cases(net, (cents) => String(cents))} END,
-         position = CASE WHEN position = 0 THEN 0 ELSE position + $1 * ${LINES_OF_COPY} END,
+      `UPDATE ledger_accounts SET balance = balance + $1::bigint * CASE kind ${cases(net, (cents) => String(cents))} END,
+         position = CASE WHEN position = 0 THEN 0 ELSE position + $1::bigint * ${LINES_OF_COPY} END,
          open_day = CASE WHEN open_day IS NOT NULL THEN ${TODAY} - $2::integer END
        WHERE owner_id = $3`,
       [copies, days.from, account!.id]
