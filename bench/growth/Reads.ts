@@ -3,6 +3,9 @@
  * for it.
  */
 import * as Effect from "effect/Effect"
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { text } from "node:stream/consumers"
 import { BenchError } from "../measure/Processes.ts"
 import { withDatabase } from "../measure/Database.ts"
 
@@ -122,10 +125,12 @@ export const get = ({ apiKey, operatorPort, port, token }: Server, path: string)
       const headers: Record<string, string> = path.startsWith("/v1")
         ? { "x-api-key": apiKey }
         : { "x-operator-token": token }
-      const response = await fetch(url, { headers })
-      const text = await response.text()
-      if (!response.ok && response.status !== 404) throw new Error(`${response.status} ${text}`)
-      return text
+      // `fetch` gives up after five minutes.
+      const [response] = (await once(request(url, { headers }).end(), "response")) as [IncomingMessage]
+      const body = await text(response)
+      const { statusCode = 0 } = response
+      if (statusCode !== 404 && statusCode >= 300) throw new Error(`${statusCode} ${body}`)
+      return body
     },
     catch: (cause) => new BenchError({ message: `GET ${path} fails: ${String(cause)}` })
   })

@@ -6,19 +6,22 @@
  * - A success that is empty, or of another service, is a `Failure`: callers read its fields without a check.
  * - A refusal, or no answer, is a `Failure` that says what to do. It contains no token.
  * - The token goes to the URL that it is for: redirects are not followed.
+ * - A verification may take an hour. So requests are those of `node:http`: `fetch` gives up after five minutes.
  */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Http from "node:http"
+import * as Https from "node:https"
 import { isAnswerOf } from "./AnswerObject.ts"
 import { exitCodes, Failure, usage } from "./Failure.ts"
 
@@ -42,8 +45,8 @@ export interface Service {
   readonly token: Redacted.Redacted<string>
 }
 
-/** How long an answer may take. The longest wait of `GET /events` is 10 s. */
-const TIMEOUT = "30 seconds"
+/** How long an answer may take. The longest wait of `GET /events` is 10 s; all books of an installation may be read. */
+const timeoutOf = (operation: string) => (operation === "ledger.verify" ? "1 hour" : "30 seconds")
 
 type Method = (
   request: OperatorRequest & { readonly responseMode: "response-only" }
@@ -74,9 +77,11 @@ export const open = Effect.fnUntraced(
         HttpApiMiddleware.layerClient(OperatorAuthentication, ({ next, request }) =>
           next(HttpClientRequest.setHeader(request, "x-operator-token", Redacted.value(service.token)))
         ),
-        FetchHttpClient.layer,
-        // fetch sends this header to any host that a redirect names.
-        Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })
+        Layer.provide(
+          NodeHttpClient.layerNodeHttpNoAgent,
+          // An answer is read after the call of `open`.
+          Layer.succeed(NodeHttpClient.HttpAgent, { http: Http.globalAgent, https: Https.globalAgent })
+        )
       ]),
       Effect.mapError((error) => failureOf(error, service))
     )
@@ -99,7 +104,7 @@ export const call = (
           : Effect.fail(notOperator(service))
       }
     )
-  ).pipe(answeredInTime(service))
+  ).pipe(answeredInTime(service, operation))
 
 /** The answer to a call, whose body is not read yet. Fails if the service refuses it. */
 export const openAnswer = (
@@ -107,7 +112,7 @@ export const openAnswer = (
   operation: string,
   request: OperatorRequest
 ): Effect.Effect<HttpClientResponse.HttpClientResponse, Failure> =>
-  accepted(service, operation, request).pipe(answeredInTime(service))
+  accepted(service, operation, request).pipe(answeredInTime(service, operation))
 
 const accepted = Effect.fnUntraced(function* (service: Service, operation: string, request: OperatorRequest) {
   const response = yield* open(service, operation, request)
@@ -126,13 +131,13 @@ const accepted = Effect.fnUntraced(function* (service: Service, operation: strin
 
 const SESSION = "session.retrieve"
 
-const answeredInTime = (service: Service) =>
+const answeredInTime = (service: Service, operation: string) =>
   Effect.timeoutOrElse({
-    duration: TIMEOUT,
+    duration: timeoutOf(operation),
     orElse: () =>
       Effect.fail(
         new Failure({
-          message: `${service.url} did not answer within ${TIMEOUT}.`,
+          message: `${service.url} did not answer within ${timeoutOf(operation)}.`,
           exitCode: exitCodes.unreachable
         })
       )
