@@ -11,12 +11,12 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import * as Http from "node:http"
+import { type Balancer, type Ports, startBalancer, versionOf } from "../../support/Balancers.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { closedPort, eventually } from "../../support/Receiver.ts"
 import { clientOf } from "../../support/TestService.ts"
-import { type Balancer, type Ports, startBalancer, versionOf } from "./Balancers.ts"
 
 const ROUNDS = Number(process.env["ROLLING_ROUNDS"] ?? 1)
 const CALLERS = 8

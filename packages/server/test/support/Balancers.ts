@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import * as Net from "node:net"
 import { join } from "node:path"
 
@@ -25,7 +25,7 @@ export const versionOf = (balancer: Balancer): string | undefined => {
   }
 }
 
-/** Starts it in front of two servers, and waits until it listens. */
+/** Starts it in front of two servers, and waits until it listens. It logs to `logOf(folder)`. */
 export const startBalancer = (
   balancer: Balancer,
   listen: Ports,
@@ -37,16 +37,25 @@ export const startBalancer = (
       Effect.sync(() => {
         const file = join(folder, `${balancer}.conf`)
         writeFileSync(file, configurationOf(balancer, listen, servers, folder))
-        return spawn(balancer, argumentsOf(balancer, file, folder), { env: environment, stdio: "ignore" })
+        const log = openSync(logOf(folder), "a")
+        const child = spawn(balancer, argumentsOf(balancer, file, folder), {
+          env: environment,
+          stdio: ["ignore", log, "ignore"]
+        })
+        closeSync(log)
+        return child
       }),
       (child) => Effect.promise(() => stopped(child))
     ),
     (child) => Effect.promise(() => listening(child, listen.public))
   )
 
+/** The file of its log of requests. */
+export const logOf = (folder: string): string => join(folder, "balancer.log")
+
 const environment = { PATH: `${process.env["PATH"]}:/usr/sbin:/usr/local/sbin` }
 
-const root = join(import.meta.dirname, "../../../../..")
+const root = join(import.meta.dirname, "../../../..")
 
 const configurationOf = (balancer: Balancer, listen: Ports, servers: readonly [Ports, Ports], folder: string) => {
   const shipped = readFileSync(join(root, "deploy", balancer === "nginx" ? "nginx.conf" : "haproxy.cfg"), "utf8")
