@@ -1,10 +1,13 @@
 /** Two cells: installations with a database each, of which a server knows its own. */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { SqlClient } from "effect/sql/SqlClient"
+import { asService, createDatabase, SERVICE_ROLE, temporaryFolder } from "../support/Postgres.ts"
 import { failedStart, ran, startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 import { secretsKey } from "../support/StoppableService.ts"
@@ -43,9 +46,17 @@ layer(Layer.empty, { excludeTestServices: true })("A cell", (it) => {
   it.effect("OPR-390: no server, migration or other program runs on the database of another one", () =>
     Effect.gen(function* () {
       const env = yield* environment
-      const migrations = { ...env, MIGRATIONS_DATABASE_URL: env.DATABASE_URL }
+      const owner = Redacted.make(env.DATABASE_URL)
+      const migrations = {
+        ...env,
+        DATABASE_URL: Redacted.value(asService(owner)),
+        MIGRATIONS_DATABASE_URL: env.DATABASE_URL
+      }
       const first = yield* ran("migrate", { ...migrations, CELL: "sul" })
       assert.strictEqual(first.code, 0, first.written)
+      // `migrate` takes it back, where it does anything.
+      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: owner, maxConnections: 1 })), SqlClient)
+      yield* sql.unsafe(`GRANT DELETE ON charges TO ${SERVICE_ROLE}`)
       const since = DateTime.formatIso(yield* DateTime.now)
       for (const [cell, said] of [
         ["norte", "The database is of cell sul, and CELL is norte. Start it with CELL=sul, or with"],
@@ -63,12 +74,16 @@ layer(Layer.empty, { excludeTestServices: true })("A cell", (it) => {
           assert.include(ended.written, said)
         }
       }
+      const deletes = sql`SELECT has_table_privilege(${SERVICE_ROLE}, 'charges', 'DELETE') AS may`
+      assert.deepStrictEqual(yield* deletes, [{ may: true }])
       for (const ended of [
+        yield* ran("migrate", { ...migrations, CELL: "sul" }),
         yield* ran("secrets", { ...env, CELL: "sul" }, "count"),
         yield* ran("maintain", { ...migrations, CELL: "sul" })
       ]) {
         assert.strictEqual(ended.code, 0, ended.written)
       }
+      assert.deepStrictEqual(yield* deletes, [{ may: false }])
     })
   )
 })
