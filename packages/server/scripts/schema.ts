@@ -10,6 +10,7 @@ import { operatorTables } from "../src/schema/tables/operators.ts"
 import { paymentTables } from "../src/schema/tables/payments.ts"
 import { providerTables } from "../src/schema/tables/providers.ts"
 import { statementTables } from "../src/schema/tables/statements.ts"
+import { tableOwners } from "../src/schema/TableOwners.ts"
 
 const file = join(import.meta.dirname, "../../../docs/schema.md")
 
@@ -81,12 +82,27 @@ const arrows = all
     })
   )
 
+/** Whose the rows of a table are, in a sentence. */
+const ownerOf = (table: string): string => {
+  const owner = tableOwners[table]
+  if (owner === undefined) throw new Error(`${table} has no line in schema/TableOwners.ts`)
+  if (typeof owner === "string") return rowsOf[owner]
+  const paths = Object.entries(owner).map(([column, parents]) => `\`${column}\` of ${[parents].flat().join(" or ")}`)
+  return `Rows belong by ${paths.join(", else ")}.`
+}
+
+const rowsOf = {
+  owner: "Others belong to its rows.",
+  cell: "Rows belong to the cell.",
+  content: "Rows belong to nobody: an id is the digest of its row."
+}
+
 const section = ([title, statements]: [string, ReadonlyArray<string>]): string =>
   [
     `## ${title}`,
     ...tablesOf(statements).map(
       ({ about, columns, name }) =>
-        `### ${name}\n\n${about}\n\n| column | type | |\n|---|---|---|\n${columns
+        `### ${name}\n\n${about}\n\n${ownerOf(name)}\n\n| column | type | |\n|---|---|---|\n${columns
           .map((column) => `| \`${column.name}\` | ${column.type} | ${column.comment} |`)
           .join("\n")}`
     )
@@ -95,7 +111,8 @@ const section = ([title, statements]: [string, ReadonlyArray<string>]): string =
 const document = `# Schema
 
 The tables of a new installation, from the comments in \`packages/server/src/schema/tables\`, which PostgreSQL has too (\`\\d+\` in
-psql). \`pnpm run schema\` writes this page. Amounts are cents. Ids are UUIDv7, so that their order is that of creation.
+psql). \`pnpm run schema\` writes this page. Amounts are cents. Ids are UUIDv7, so that their order is that of creation. Whose the
+rows of a table are is declared in \`schema/TableOwners.ts\`: those of an account, or of a connection, lead to it by ids.
 
 \`\`\`mermaid
 erDiagram

@@ -11,12 +11,15 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Environment from "./base/Environment.ts"
 import { Settings } from "./base/Settings.ts"
-import { DatabaseLocation } from "./database/Database.ts"
+import * as Database from "./database/Database.ts"
+import { requireCell } from "./schema/InstalledCell.ts"
 import type { Rebuilt } from "./schema/partitions/IndexRebuild.ts"
 import * as Maintenance from "./schema/partitions/Maintenance.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
-const settings = DatabaseLocation.layer.pipe(
+const settings = Layer.effectDiscard(requireCell).pipe(
+  Layer.provide(Database.layer),
+  Layer.provideMerge(Database.DatabaseLocation.layer),
   Layer.provideMerge(Settings.layer),
   Layer.provideMerge(
     Layer.effectDiscard(Effect.andThen(Config.Redacted("DATABASE_URL"), Config.Redacted("MIGRATIONS_DATABASE_URL")))

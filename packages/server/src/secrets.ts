@@ -12,9 +12,11 @@ import { Secrets } from "./base/Secrets.ts"
 import { Settings } from "./base/Settings.ts"
 import * as Database from "./database/Database.ts"
 import { type Counts, countSealed, forgetUnused, reseal } from "./operations/SealedSecrets.ts"
+import { requireCell } from "./schema/InstalledCell.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
 const services = Secrets.layer.pipe(
+  Layer.provideMerge(Layer.effectDiscard(requireCell)),
   Layer.provideMerge(Database.layer),
   Layer.provide(Database.DatabaseLocation.layer),
   Layer.provide(Settings.layer),

@@ -24,6 +24,9 @@ export const Installation = Schema.Struct({
     description: "Whether a second operator approves. `auto`: on for good once two active operators could approve."
   }),
   four_eyes_on: Schema.Boolean.annotateKey({ description: "Whether a second operator has to approve now." }),
+  cell: Schema.NullOr(Schema.String).annotateKey({
+    description: "The cell of several installations that this one is, as `CELL` names it. Null: there is one."
+  }),
   outward: open(Schema.Literals(["on", "off", "unconfirmed"])).annotate({
     description:
       "`off` (`OUTWARD=off`), `unconfirmed` (the database is a copy): this server calls nobody, and answers callbacks and creations of `/v1` with 503."

@@ -47,6 +47,7 @@ const Own = () => {
   return (
     <>
       {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
+      {who?.settings.cell && <span class="badge">{who.settings.cell}</span>}
       <button type="button" onClick={() => setUtc(!isUtc.value)}>
         {zoneLabel()}
       </button>

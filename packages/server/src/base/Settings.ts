@@ -83,6 +83,8 @@ export interface SettingsShape {
   readonly retentionEventsDays: number
   /** After how many days the payers of charges that were never paid are erased. */
   readonly retentionUnpaidPayersDays: number
+  /** The name of the cell whose database it is. Unset: there is one cell. */
+  readonly cell: Option.Option<string>
   /** `off`: nobody is called. */
   readonly outward: "on" | "off"
   /** Whether the words by which charges and payouts are found are written. */
@@ -146,6 +148,11 @@ const smtpUrl = (url: Redacted.Redacted<string>): Result.Result<Redacted.Redacte
   ["smtp:", "smtps:"].includes(URL.parse(Redacted.value(url))?.protocol ?? "")
     ? Result.succeed(url)
     : Result.fail("must begin with smtp:// or smtps://")
+
+const cellName = (text: string): Result.Result<string, string> =>
+  /^[a-z0-9-]{1,20}$/.test(text)
+    ? Result.succeed(text)
+    : Result.fail("must be a name of 1 to 20 characters: a to z, 0 to 9 and -")
 
 const publicUrl = (text: string): Result.Result<string, string> => {
   const url = URL.parse(text)
@@ -227,6 +234,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
   // A charge can be paid for seven days.
   retentionUnpaidPayersDays: atLeast(8, "RETENTION_UNPAID_PAYERS_DAYS").pipe(Config.withDefault(396)),
+  cell: Config.option(parsed("CELL", cellName)),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
   smtpUrl: Config.option(checked("SMTP_URL", Config.Redacted("SMTP_URL"), smtpUrl)),

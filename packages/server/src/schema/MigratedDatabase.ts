@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - Migrations have run before the pool is used. A start waits for the migrations of another process.
+ * - The database of another cell is not touched (`InstalledCell.ts`).
  * - With `MIGRATIONS_DATABASE_URL` that role migrates, and the service's role gets its privileges only.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -13,6 +14,7 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { DatabaseLocation, layer as pool } from "../database/Database.ts"
+import { requireCell, storeCell } from "./InstalledCell.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Privileges from "./Privileges.ts"
 
@@ -51,4 +53,4 @@ const migrated = Effect.gen(function* () {
 })
 
 /** The pool, migrated. */
-export const layer = Layer.effectDiscard(migrated).pipe(Layer.provideMerge(pool))
+export const layer = Layer.effectDiscard(Effect.all([requireCell, migrated, storeCell])).pipe(Layer.provideMerge(pool))

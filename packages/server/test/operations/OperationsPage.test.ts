@@ -59,9 +59,12 @@ const defaultSettings = Layer.fresh(Settings.layer).pipe(
   Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} })))
 )
 
-layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [] } }), {
-  excludeTestServices: true
-})("docs/operations", (it) => {
+layer(
+  TestService.layer({
+    settings: { cell: Option.some("sul"), webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [] }
+  }),
+  { excludeTestServices: true }
+)("docs/operations", (it) => {
   it.effect("lists every setting, and no other", () =>
     Effect.sync(() => {
       const listed = settingRows.map(({ name }) => name)

@@ -21,6 +21,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The installation", (i
         charges_paused: false,
         four_eyes: "auto",
         four_eyes_on: false,
+        cell: null,
         outward: "on",
         system_identifier_changed: false,
         timezone: "America/Sao_Paulo"

@@ -1,8 +1,10 @@
 /** Two connections of one client of a provider, whose lists have the payments of both keys. */
 import { assert, layer } from "@effect/vitest"
 import type { Connection } from "@pix-payments/api/operator/Connections"
+import { txidFromId } from "@pix-payments/domain/Txid"
 import type { PspDoubleOptions } from "@pix-payments/psp-double/PspDouble"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../support/Bank.ts"
 import {
@@ -178,3 +180,57 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     )
   }
 )
+
+layer(Layer.empty, { excludeTestServices: true })("Of two cells at one client", (it) => {
+  it.effect(
+    "OPR-99: each leaves the other's payments alone by their key, and no rule returns what names its charges",
+    () =>
+      Effect.gen(function* () {
+        const double = yield* startDouble({ seed: 920, settings: { keys: KEYS } })
+        const cell = (pixKey: string) =>
+          Effect.gen(function* () {
+            const built = yield* Layer.build(Layer.fresh(connectedServiceLayer({ acquirerTimeoutMs: 10_000 })))
+            const bank = yield* connectedTo(double, { exception_rule: "return", pix_key: pixKey }).pipe(
+              Effect.provide(built)
+            )
+            return { built, bank }
+          })
+        const one = yield* cell(KEYS[0]!)
+        const two = yield* cell(KEYS[1]!)
+        const charges = yield* Effect.provide(pendingCharges(two.bank, 3), two.built)
+        payAll(two.bank, charges.slice(0, 2))
+        // The payer of a charge of one cell pays to the key of the other one.
+        const crossed = double.provider.receipts.payCob(txidFromId(charges[2]!.id), { key: KEYS[0]! })
+        if (crossed._tag === "Failure") throw new Error(crossed.failure._tag)
+
+        yield* Effect.provide(
+          Effect.gen(function* () {
+            yield* sweepNow(one.bank)
+            assert.deepInclude(yield* shown(one.bank), { foreign_entries: 2 })
+            assert.deepInclude(yield* exceptionOf(crossed.success.endToEndId), {
+              kind: "unknown_txid",
+              status: "open",
+              action: null
+            })
+            assert.strictEqual(yield* unallocated(one.bank.connectionId), 1000)
+            yield* assertLedgerHolds
+          }),
+          one.built
+        )
+        yield* Effect.provide(
+          Effect.gen(function* () {
+            yield* sweepNow(two.bank)
+            assert.deepStrictEqual(yield* statusesOf(two.bank), ["paid", "paid", "paid"])
+            assert.strictEqual(yield* unallocated(two.bank.connectionId), 0)
+            yield* assertLedgerHolds
+          }),
+          two.built
+        )
+        const paid = charges.flatMap(({ id }) => double.provider.receipts.ofTxid(txidFromId(id)))
+        assert.deepStrictEqual(
+          paid.map(({ returns }) => returns.length),
+          [0, 0, 0]
+        )
+      }).pipe(Effect.scoped)
+  )
+})

@@ -25,6 +25,7 @@ const gauge = (across: Across, help: string): Declared => ({ kind: "gauge", help
 export const catalog = {
   build_info: gauge("max", "1, with the version of the service and of Node."),
   acquirer_info: gauge("max", "1, with the acquirer of the installation: connections, or simulator (no real money)."),
+  cell_info: gauge("max", "1, with the name of the cell, where CELL is set."),
   outward_on: gauge("min", "1 where banks and receivers of webhooks are called, 0 where nobody is."),
 
   process_start_time_seconds: gauge("min", "When the oldest process started, in seconds since 1970."),

@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and no cost for one.
+ * - Each log line, and what is exported, has the cell where there is one.
  * - Logs are JSON lines, except on a terminal or with `LOG_FORMAT=pretty`.
  * - What is not in the trace of a sampled request is not exported (`Tracing.ts`): an idle process sends no spans.
  * - Spans describe failed statements as the log does (`SafeCause`).
@@ -26,9 +27,11 @@ import { isExported } from "./Tracing.ts"
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) => {
     const pretty = Option.getOrElse(settings.logFormat, () => (process.stdout.isTTY ? "pretty" : "json")) === "pretty"
+    const cell = Option.match(settings.cell, { onNone: () => ({}), onSome: (name) => ({ cell: name }) })
     const logging = Layer.mergeAll(
       Logger.layer([pretty ? Logger.consolePretty() : Logger.consoleJson]),
-      Layer.succeed(References.MinimumLogLevel, levels[settings.logLevel])
+      Layer.succeed(References.MinimumLogLevel, levels[settings.logLevel]),
+      Layer.succeed(References.CurrentLogAnnotations, cell)
     )
     return Option.match(settings.otlpEndpoint, {
       onNone: () => logging,
@@ -36,7 +39,7 @@ export const layer = Layer.unwrap(
       onSome: (baseUrl) =>
         Otlp.layerJson({
           baseUrl,
-          resource: { serviceName: settings.otelServiceName, serviceVersion: version },
+          resource: { serviceName: settings.otelServiceName, serviceVersion: version, attributes: cell },
           metricsExportInterval: EXPORT_EVERY
         }).pipe(
           Layer.provide(FetchHttpClient.layer),

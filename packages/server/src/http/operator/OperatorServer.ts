@@ -12,6 +12,7 @@ import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { IncomingMessage } from "node:http"
 import { hostnameOf } from "../../base/AllowedHosts.ts"
 import { textOf } from "../../base/observability/Exposition.ts"
@@ -74,12 +75,13 @@ import { waitingHandlers } from "./operations/WaitingHandlers.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { acquirer, operatorHost, operatorHosts, operatorPort } = yield* Settings
+    const { acquirer, cell, operatorHost, operatorHosts, operatorPort } = yield* Settings
     const metrics = yield* Metrics
     const allMetrics = yield* AllMetrics
     const { state } = yield* Outward
     metrics.onRead(() => metrics.gauges({ outward_on: Number(state() === "on") }))
     metrics.gauges({ acquirer_info: 1 }, { acquirer })
+    if (Option.isSome(cell)) metrics.gauges({ cell_info: 1 }, { cell: cell.value })
     metrics.gauges({ build_info: 1 }, { version, node: process.versions.node })
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make

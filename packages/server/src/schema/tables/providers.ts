@@ -17,7 +17,7 @@ export const providerTables = [
   `-- Keys of the notifications that had an effect: each fact has one once.
   CREATE TABLE notification_keys (
     key text PRIMARY KEY,
-    notification_id uuid NOT NULL
+    notification_id uuid NOT NULL -- or the id of the order whose return it is
   )`,
 
   `-- Returns and MEDs that wait for the payment of their Pix.

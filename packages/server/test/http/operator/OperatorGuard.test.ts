@@ -107,6 +107,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
         database: "ok",
         migrations: true,
         acquirer: "simulator",
+        cell: null,
         outward: "on",
         stalled_loops: []
       })

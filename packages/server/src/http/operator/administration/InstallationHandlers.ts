@@ -1,8 +1,10 @@
 /** The operator routes of the installation's settings. */
 import { decodeUpdateInstallation, type Installation as Shown } from "@pix-payments/api/operator/Installation"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { Outward } from "../../../base/Outward.ts"
+import { Settings } from "../../../base/Settings.ts"
 import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges, type InstallationSettings } from "../../../operators/Installation.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -16,9 +18,11 @@ export const installationHandlers = Effect.gen(function* () {
   const installation = yield* Installation
   const audit = yield* AuditLog
   const outward = yield* Outward
+  const cell = Option.getOrNull((yield* Settings).cell)
   const toInstallation = (settings: InstallationSettings): Shown => ({
     object: "installation",
     ...settings,
+    cell,
     outward: outward.state()
   })
   const { run } = yield* fourEyes

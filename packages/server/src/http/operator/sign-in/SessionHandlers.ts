@@ -12,6 +12,7 @@ import {
 import { CurrentOperator, type Operator } from "@pix-payments/api/Security"
 import { Forbidden } from "@pix-payments/api/WireErrors"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../../../base/observability/Metrics.ts"
 import { CurrentRequest } from "../../../base/observability/RequestContext.ts"
@@ -171,7 +172,7 @@ const ownerOf = ({ id, role }: Operator): string | undefined => (role === "admin
 const toSession = (
   operator: Operator,
   row: OperatorSessionRow | undefined,
-  { acquirer }: Settings["Service"]
+  { acquirer, cell }: Settings["Service"]
 ): Session => ({
   object: "session",
   id: operator.sessionId,
@@ -184,7 +185,7 @@ const toSession = (
     account_ids: operator.accountIds
   },
   expires_at: row?.expires_at.toISOString() ?? null,
-  settings: { acquirer }
+  settings: { acquirer, cell: Option.getOrNull(cell) }
 })
 
 const toOperatorSession = (row: OperatorSessionRow, { sessionId }: Operator): OperatorSession => ({
