@@ -16,7 +16,7 @@ import { createDatabase, startServer } from "../support/Postgres.ts"
 const onlySeed = process.env["SIMULATION_SEED"]
 const seeds =
   onlySeed === undefined
-    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 200) }, (_, index) => {
+    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 120) }, (_, index) => {
         const seed = index + 1
         return index % 70 === 69 ? hostileSeed(seed) : seed
       })
@@ -70,7 +70,7 @@ layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
   )
 })
 
-/** Of 200 histories on a machine that has much else to do. */
+/** Of 120 histories on a machine that has much else to do. */
 const TIMEOUT_MS = 1_800_000
 
 const mustHappen = [
