@@ -31,7 +31,9 @@ export const sessionSettings = {
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   enable_incremental_sort: "off",
-  plan_cache_mode: "force_generic_plan"
+  plan_cache_mode: "force_generic_plan",
+  // A server with LLVM compiles a statement that it expects to be long, which takes longer than all of ours.
+  jit: "off"
 } as const
 
 /** The pooler of `DATABASE_URL` cannot be used. */
