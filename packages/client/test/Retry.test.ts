@@ -83,19 +83,22 @@ describe("retries", () => {
       (response, status) => void response.writeHead(status).end(`{"code":`)
     ]
     for (const half of halves) {
-      for (const status of [400, 401, 404, 422]) {
+      // As many milliseconds as a busy machine needs for the headers.
+      const timeoutMs = 1000
+      const statuses = [400, 401, 404, 422].map(async (status) => {
         await using stub = await startStub((response) => half(response, status))
-        const error = await failureOf(clientOf(stub.url, { timeoutMs: 150 }).charges.create(someCharge))
+        const error = await failureOf(clientOf(stub.url, { timeoutMs }).charges.create(someCharge))
         assert.instanceOf(error, ApiError)
         assert.deepStrictEqual([error.status, error.code, error.attempts], [status, "UNKNOWN", 1])
         assert.strictEqual(stub.requests.length, 1)
-      }
+      })
+      await Promise.all(statuses)
       // A 429 is retried by its status, and the 500 that follows is not.
       await using stub = await startStub((response, _, count) =>
         count < 3 ? half(response, count === 1 ? 429 : 500) : json(response, 201, { id: "1" })
       )
       const params = { url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] } as const
-      const error = await failureOf(clientOf(stub.url, { timeoutMs: 150 }).webhooks.create(params))
+      const error = await failureOf(clientOf(stub.url, { timeoutMs }).webhooks.create(params))
       assert.instanceOf(error, ServerError)
       assert.strictEqual(error.attempts, 2)
     }

@@ -7,6 +7,7 @@ import { bankDay } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { TODAY } from "../../src/database/statements/Days.ts"
 import { BankBalances } from "../../src/statements/BankBalances.ts"
 import { ReconciliationStore } from "../../src/statements/ReconciliationStore.ts"
 import { startDouble } from "../support/Bank.ts"
@@ -85,15 +86,15 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
             assert.deepStrictEqual([young.lines, young.cents], [1, 700])
             assert.isBelow(young.oldestSeconds, 86_400 + 600)
             // A day later the gauges still have it, now for longer than a day. The night after, it is money of the owner.
-            const daysPass = (days: number) =>
-              sql`UPDATE reconciliations SET day = day - ${days}::integer WHERE id = ${before.id}::uuid`
-            yield* daysPass(1)
+            const isOfDay = (day: string) =>
+              sql`UPDATE reconciliations SET day = ${sql.literal(day)} WHERE id = ${before.id}::uuid`
+            yield* isOfDay(`${TODAY} - 2`)
             const old = yield* unmatched
             assert.deepStrictEqual([old.lines, old.cents], [1, 700])
             assert.isAtLeast(old.oldestSeconds, 86_400)
-            yield* daysPass(1)
+            yield* isOfDay(`${TODAY} - 3`)
             assert.deepStrictEqual(yield* unmatched, { lines: 0, cents: 0, oldestSeconds: 0 })
-            yield* daysPass(-2)
+            yield* isOfDay(`'${before.day}'::date`)
             const dueIn = yield* sql<{ hours: number }>`
           SELECT round(extract(epoch FROM due_at - now()) / 3600)::integer AS hours FROM reconciliations WHERE id = ${before.id}::uuid`
             assert.deepStrictEqual(

@@ -2,12 +2,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Closes } from "../../src/ledger/Closes.ts"
+import { CLOSED_AFTER_MS, Closes } from "../../src/ledger/Closes.ts"
 import { changeSchema } from "./LiveSchema.ts"
 
 const DAY_MS = 86_400_000
 
-/** Runs with a clock that is some days ahead. */
+/** Runs with a clock that is some days ahead, and a little more, so that just after midnight the days before can be closed. */
 export const daysAhead =
   (days: number) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -16,8 +16,8 @@ export const daysAhead =
         effect,
         Clock.Clock,
         Object.assign(Object.create(clock) as Clock.Clock, {
-          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + days * DAY_MS,
-          currentTimeMillis: Effect.map(clock.currentTimeMillis, (ms) => ms + days * DAY_MS)
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + days * DAY_MS + CLOSED_AFTER_MS,
+          currentTimeMillis: Effect.map(clock.currentTimeMillis, (ms) => ms + days * DAY_MS + CLOSED_AFTER_MS)
         })
       )
     )
