@@ -90,7 +90,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, database
           "lists find charges by their states"
         )
       }),
-    seeds.length > 1000 ? 3_600_000 : 1_200_000
+    seeds.length > 1000 ? 3_600_000 : 2_400_000
   )
 })
 
