@@ -192,6 +192,8 @@ const letLeasesRunOut = (url: Redacted.Redacted<string>) =>
     // Work in progress has no expired lease.
     yield* sql`UPDATE deliveries SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
       SELECT id FROM deliveries WHERE status = 'delivering' FOR UPDATE SKIP LOCKED)`
+    yield* sql`UPDATE charge_recoveries SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
+      SELECT id FROM charge_recoveries FOR UPDATE SKIP LOCKED)`
     yield* sql`UPDATE payouts SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
       SELECT id FROM payouts WHERE status = 'processing' FOR UPDATE SKIP LOCKED)`
     yield* sql`UPDATE simulator_notifications SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
@@ -225,7 +227,7 @@ const environmentOf = (url: Redacted.Redacted<string>) =>
     OPERATOR_TOKEN,
     SIMULATOR_LATENCY_MS: "5",
     SIMULATOR_SETTLE_MS: "50",
-    ACQUIRER_TIMEOUT_MS: "200",
+    ACQUIRER_TIMEOUT_MS: "1000",
     WEBHOOK_TIMEOUT_MS: "2000",
     WEBHOOK_RETRY_DELAYS: "100ms,100ms,100ms,100ms,100ms,100ms,100ms",
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8"
