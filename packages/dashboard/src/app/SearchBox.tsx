@@ -14,6 +14,7 @@ import { inBoth, words } from "../words/Words.ts"
 import { call } from "./Client.ts"
 import { jumps } from "./Jumps.tsx"
 import { go, requestPath } from "./Router.ts"
+import { session } from "./Session.ts"
 import { hasShortcuts } from "./Shortcuts.ts"
 
 type Result = SearchResults["data"][number]
@@ -25,10 +26,14 @@ const pagesLike = (q: string): ReadonlyArray<Result> => {
   const { nav } = words()
   const names: ReadonlyArray<readonly [string, string]> = [
     ...jumps.map(([, to, name]) => [to, nav[name]] as const),
+    ["/reconciliations", nav.reconciliations],
     ["/developers", nav.applications],
+    ["/outbox-failures", nav.outboxFailures],
+    ...(session.state.value?.settings.acquirer === "simulator" ? [["/simulator", nav.simulator] as const] : []),
     ["/accounts", nav.accounts],
     ["/connections", nav.connections],
     ["/operators", nav.operators],
+    ["/sessions", nav.sessions],
     ["/audit", nav.audit],
     ["/settings", nav.settings],
     ...searchWords().actions
