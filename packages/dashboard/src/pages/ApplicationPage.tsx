@@ -13,7 +13,7 @@ import { Card, Head } from "../parts/Detail.tsx"
 import { textIn } from "../parts/Form.tsx"
 import { ChangeLimits, LimitFacts, limitsTitle } from "../parts/Limits.tsx"
 import { type ListOf, Table } from "../parts/List.tsx"
-import { Problem } from "../parts/Problem.tsx"
+import { PageProblem } from "../parts/Problem.tsx"
 import { Secret } from "../parts/Secret.tsx"
 import { State } from "../parts/State.tsx"
 import { now, Time } from "../parts/Time.tsx"
@@ -106,7 +106,7 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
       }}
     />
   )
-  if (problem !== undefined) return <Problem problem={problem} retry={reload} />
+  if (problem !== undefined) return <PageProblem problem={problem} retry={reload} />
   return (
     <>
       {secret.value !== undefined && <Secret text={secret.value} />}

@@ -9,7 +9,7 @@ import { words } from "../words/Words.ts"
 import { AccountName } from "./AccountName.tsx"
 import { Copy } from "./Copy.tsx"
 import { isNamed, isPayment, Named } from "./Named.tsx"
-import { Problem } from "./Problem.tsx"
+import { PageProblem } from "./Problem.tsx"
 import { Skeleton } from "./Skeleton.tsx"
 import { State } from "./State.tsx"
 
@@ -26,7 +26,7 @@ export const Resource = <A,>({
   readonly children: (value: A) => ComponentChildren
 }) => (
   <>
-    {loaded.problem !== undefined && <Problem problem={loaded.problem} retry={loaded.reload} />}
+    {loaded.problem !== undefined && <PageProblem problem={loaded.problem} retry={loaded.reload} />}
     {loaded.value === undefined && loaded.problem === undefined && <Skeleton />}
     {loaded.value !== undefined && children(loaded.value)}
   </>

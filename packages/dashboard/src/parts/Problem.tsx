@@ -30,3 +30,11 @@ export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly
     )}
   </div>
 )
+
+/** The same where it is the page: of what is not there, no data brings the heading, from which the title and the focus are. */
+export const PageProblem = (props: Parameters<typeof Problem>[0]) => (
+  <>
+    {props.problem.code === "NOT_FOUND" && <h1>{words().problem.noResource}</h1>}
+    <Problem {...props} />
+  </>
+)

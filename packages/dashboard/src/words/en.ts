@@ -338,6 +338,7 @@ export const en = {
     noPage: "No such page",
     noPageHint: "There is no page at this address.",
     toToday: "Go to Today",
+    noResource: "Not found",
     notFound: "Nothing here. It may have another id, or belong to an account that you cannot see.",
     /** The server's own messages are English. */
     codes: undefined as Readonly<Record<string, string>> | undefined,

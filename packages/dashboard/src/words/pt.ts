@@ -332,6 +332,7 @@ export const pt: Words = {
     page: "A página não conseguiu terminar. Veja o que aconteceu antes de tentar de novo.",
     noPage: "Página não encontrada",
     noPageHint: "Não há página neste endereço.",
+    noResource: "Não encontrado",
     toToday: "Ir para Hoje",
     notFound: "Nada aqui. O id pode ser outro, ou de uma conta que você não vê.",
     codes: {

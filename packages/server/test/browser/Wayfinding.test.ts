@@ -99,6 +99,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         await page.getByRole("combobox", { name: "Buscar" }).fill("aprovaco")
         await page.getByRole("option", { name: "Página Aprovações" }).click()
         await page.waitForURL("**/approvals")
+        // Each page of the menu is found by its name.
+        for (const name of await page.locator("#side > a > span:first-child").allInnerTexts()) {
+          await page.getByRole("combobox", { name: "Buscar" }).fill(name)
+          await page.getByRole("option", { name: `Página ${name}`, exact: true }).waitFor()
+        }
         visit.assertNoFault()
       })
     })
@@ -125,6 +130,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           const answer = await page.request.get("/nowhere", { headers: { accept: "application/json" } })
           assert.deepInclude(await answer.json(), { code: "NOT_FOUND" })
           await page.goto("/charges/00000000-0000-7000-8000-000000000000")
+          await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor()
+          assert.strictEqual(await page.title(), "Not found · Pix payments")
           await page.getByRole("main").getByRole("link", { name: "Back" }).click()
           await page.waitForURL("**/charges")
           visit.forgetFaults()
