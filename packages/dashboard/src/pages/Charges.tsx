@@ -4,7 +4,7 @@ import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { money } from "../format/Money.ts"
 import { AccountName } from "../parts/AccountName.tsx"
 import { List } from "../parts/List.tsx"
-import { inWords } from "../parts/reasons.ts"
+import { fromWords, inWords } from "../parts/reasons.ts"
 import { State } from "../parts/State.tsx"
 import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -26,7 +26,7 @@ export const Charges = () => {
         { name: "reference", label: fields.reference, isMore: true },
         { name: "customer_document", label: fields.document, isMore: true },
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },
-        { name: "failure_reason", label: fields.failureReason, nameOf: inWords, isMore: true },
+        { name: "failure_reason", label: fields.failureReason, nameOf: inWords, meaningOf: fromWords, isMore: true },
         { name: "method", label: fields.method, options: ChargeMethod.literals, nameOf: inWords, isMore: true },
         {
           name: "origin",

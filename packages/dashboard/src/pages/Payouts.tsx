@@ -6,7 +6,7 @@ import { AccountName } from "../parts/AccountName.tsx"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"
 import { Destination, PayoutAmount } from "../parts/Destination.tsx"
 import { List } from "../parts/List.tsx"
-import { inWords } from "../parts/reasons.ts"
+import { fromWords, inWords } from "../parts/reasons.ts"
 import { masculineStateName, State } from "../parts/State.tsx"
 import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
@@ -39,7 +39,7 @@ export const Payouts = () => {
         { name: "reference", label: fields.reference, isMore: true },
         { name: "recipient_document", label: fields.document, isMore: true },
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },
-        { name: "failure_reason", label: fields.failureReason, nameOf: inWords, isMore: true },
+        { name: "failure_reason", label: fields.failureReason, nameOf: inWords, meaningOf: fromWords, isMore: true },
         { name: "method", label: fields.method, options: PayoutMethod.literals, nameOf: inWords, isMore: true },
         {
           name: "origin",

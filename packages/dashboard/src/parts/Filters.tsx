@@ -27,6 +27,8 @@ export interface Filter {
   readonly options?: ReadonlyArray<string>
   /** The word of an option or a value; by default that of a state. */
   readonly nameOf?: (option: string) => string
+  /** The value of a word, where a person writes it. */
+  readonly meaningOf?: (word: string) => string
   /** The word of no option; by default "all", of tabs and accounts in their gender. */
   readonly noneName?: string
   /** Beneath "More filters". */
@@ -178,8 +180,8 @@ const shownOf = ({ kind, nameOf, options }: Filter, parameter: string, value: st
   return nameOf !== undefined ? nameOf(value) : options === undefined ? value : stateName(value)
 }
 
-const valueOf = ({ kind }: Filter, written: string): string | number | undefined =>
-  kind === "period" ? instantOf(written) : kind === "amount" ? centsOf(written) : written
+const valueOf = ({ kind, meaningOf }: Filter, written: string): string | number | undefined =>
+  kind === "period" ? instantOf(written) : kind === "amount" ? centsOf(written) : (meaningOf?.(written) ?? written)
 
 const FilterField = ({ of: filter }: { readonly of: Filter }) => {
   const { kind, label, name, nameOf = stateName, noneName = words().list.masculineAll, options } = filter
@@ -219,7 +221,7 @@ const FilterField = ({ of: filter }: { readonly of: Filter }) => {
         <label class="inline">
           {label}
           {options === undefined ? (
-            <input name={name} defaultValue={query.value.get(name) ?? ""} />
+            <input name={name} defaultValue={writtenOf(filter)} />
           ) : (
             <select name={name}>
               <option value="">{noneName}</option>
@@ -233,6 +235,12 @@ const FilterField = ({ of: filter }: { readonly of: Filter }) => {
         </label>
       )
   }
+}
+
+/** What a person would write for the value of the address. */
+const writtenOf = ({ meaningOf, name, nameOf }: Filter): string => {
+  const value = query.value.get(name) ?? ""
+  return meaningOf === undefined || nameOf === undefined ? value : nameOf(value)
 }
 
 const reais = (parameter: string): string => {
@@ -292,13 +300,19 @@ const PeriodField = ({ of: { label, name } }: { readonly of: Filter }) => {
 const periods = (nowMs: number) => {
   const day = (offset: number) => formatInstant(startOfDay(nowMs, offset))
   const before = (offset: number) => formatInstant(startOfDay(nowMs, offset) - 1)
+  const today = dayOfMonth(nowMs)
+  const lastMonthDays = dayOfMonth(startOfDay(nowMs, -today))
   return {
     today: [before(0), null],
     yesterday: [before(-1), day(0)],
     week: [before(-6), null],
-    month: [before(-29), null]
+    month: [before(-29), null],
+    thisMonth: [before(1 - today), null],
+    lastMonth: [before(1 - today - lastMonthDays), day(1 - today)]
   } as const satisfies Record<string, readonly [string, string | null]>
 }
+
+const dayOfMonth = (ms: number): number => Number(localTime(ms).slice(8, 10))
 
 const AccountField = ({ of: { label, name } }: { readonly of: Filter }) => {
   const names = useAccountNames()
@@ -335,7 +349,14 @@ const filterWords = inBoth({
     own: "own",
     from: "from",
     to: "to",
-    periods: { today: "today", yesterday: "yesterday", week: "last 7 days", month: "last 30 days" }
+    periods: {
+      today: "today",
+      yesterday: "yesterday",
+      week: "last 7 days",
+      month: "last 30 days",
+      thisMonth: "this month",
+      lastMonth: "last month"
+    }
   },
   pt: {
     fold: "Filtros",
@@ -347,6 +368,13 @@ const filterWords = inBoth({
     own: "próprio",
     from: "de",
     to: "até",
-    periods: { today: "hoje", yesterday: "ontem", week: "últimos 7 dias", month: "últimos 30 dias" }
+    periods: {
+      today: "hoje",
+      yesterday: "ontem",
+      week: "últimos 7 dias",
+      month: "últimos 30 dias",
+      thisMonth: "este mês",
+      lastMonth: "mês passado"
+    }
   }
 })

@@ -77,6 +77,10 @@ const reasonWords = inBoth({
 export const inWords = (text: string | null | undefined): string =>
   text === null || text === undefined ? "" : (reasonWords()[text] ?? text)
 
+/** What the words of a person mean: a filter compares what is stored. */
+export const fromWords = (written: string): string =>
+  Object.entries(reasonWords()).find(([, text]) => text.toLowerCase() === written.toLowerCase())?.[0] ?? written
+
 /** `***982247**` stays as it is; a CPF or CNPJ gets its points, a phone its brackets. */
 export const documentOf = (text: string | null | undefined): string => {
   if (text === null || text === undefined) return ""

@@ -107,6 +107,41 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       })
   )
 
+  it.effect.skipIf(!hasBrowser)("a reason is asked for as the page shows it, and a period by months of Brazil", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const { accountId } = yield* world
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto(`/charges?account_id=${accountId}`)
+        await visit.signIn(operatorToken)
+        await page.getByRole("button", { name: "Português" }).click()
+        await page.getByText("Mais filtros").click()
+        await page.getByLabel("Motivo").fill("Recusada pelo simulador")
+        await page.keyboard.press("Enter")
+        await page.getByText("3 linhas · R$ 297,00").waitFor()
+        assert.strictEqual(await page.getByLabel("Motivo").inputValue(), "recusada pelo simulador")
+        const created = page.getByRole("combobox", { name: "Criação", exact: true })
+        const ends = async (choice: string) => {
+          await created.selectOption({ label: choice })
+          await page
+            .getByRole("list", { name: "Filtros ligados" })
+            .getByText(/Criação/)
+            .first()
+            .waitFor()
+          return [await page.getByLabel("Criação: de").inputValue(), await page.getByLabel("Criação: até").inputValue()]
+        }
+        const [[first, none], [begin, end]] = [await ends("este mês"), await ends("mês passado")]
+        assert.match(first!, /-01T00:00$/)
+        assert.strictEqual(none, "")
+        assert.strictEqual(end, first)
+        assert.match(begin!, /-01T00:00$/)
+        assert.isBelow(Date.parse(begin!), Date.parse(first!))
+        visit.assertNoFault()
+      })
+    })
+  )
+
   it.effect.skipIf(!hasBrowser)("a list is a file with the rows of its filters, and says what it has looked at", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
