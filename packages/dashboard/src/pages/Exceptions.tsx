@@ -21,8 +21,18 @@ export const Exceptions = () => {
       load={(api, query) => api.exceptions.list({ query })}
       linkOf={({ id }) => `/exceptions/${id}`}
       columns={[
-        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
-        { name: text.kind, cell: ({ kind }) => kindName(kind) },
+        {
+          name: fields.amount,
+          cell: ({ amount, kind, payer }) => (
+            <>
+              <span class="nowrap">{money(amount)}</span>
+              <div class="narrow quiet under">
+                <bdi>{[kindName(kind), payer?.name].filter(Boolean).join(" · ")}</bdi>
+              </div>
+            </>
+          )
+        },
+        { name: text.kind, cell: ({ kind }) => kindName(kind), wide: true },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.payer, cell: ({ payer }) => payer?.name, wide: true },
         {

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
+import { notified, paymentOf } from "../support/Exceptions.ts"
 import { med } from "../support/Disputes.ts"
 import { funded, operated, paidCharge, paidOut } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
@@ -23,6 +24,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         yield* created(key, { amount: 3000, reference: "curta-1", customer: { ...customer, name: "Ana Souza" } })
         yield* paidOut(key, { amount: 600, pix_key_type: "cpf", pix_key: customer.document })
         const payout = yield* paidOut(key, { amount: 500, reference: LONG, recipient_name: LONG })
+        yield* notified(
+          paymentOf(pending.id, { amount: 1100, payer: { name: "Bruno Lima", document: customer.document } })
+        )
         const { id: applicationId } = yield* operated<{ id: string }>(
           "POST",
           `/accounts/${accountId}/applications`,
@@ -52,6 +56,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
             `/accounts/${accountId}`,
             `/applications/${applicationId}`,
             `/developers?account_id=${accountId}`,
+            "/exceptions",
             "/ledger",
             "/audit"
           ]) {
@@ -71,6 +76,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.goto("/payouts")
           const paid = page.getByRole("row").filter({ hasText: "390.533.447-05" })
           assert.isAtMost((await paid.boundingBox())!.height, 64, "a row has two lines")
+          await page.goto("/exceptions")
+          const misfit = page.getByRole("row").filter({ hasText: "wrong amount · Bruno Lima" })
+          assert.isAtMost((await misfit.boundingBox())!.height, 64, "a row has two lines")
           await page.goto("/charges")
           await page.getByRole("link", { name: new RegExp(`R\\$ 10,00 ${LONG}`) }).waitFor()
           await visit.look("phone-charges")
