@@ -2,7 +2,7 @@
  * The demo (`npm run demo`), against a running service (`npm start`): creates a charge, shows its QR code, lets the simulated
  * payer pay it, and receives its signed webhooks.
  *
- * Reads credentials and addresses from `.data/demo.json` (`DEMO_CREDENTIALS` names another file), or from `PAYMENTS_API_KEY`,
+ * Reads credentials and addresses from `demo.json` in `DATA_DIR` (`.data`), as `pix login` does, or from `PAYMENTS_API_KEY`,
  * `OPERATOR_TOKEN`, `PAYMENTS_URL` and `OPERATOR_URL`.
  */
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
@@ -18,6 +18,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { renderUnicodeCompact } from "uqr"
 import { startNodeHttpReceiver } from "./receivers/NodeHttp.ts"
 import { memoryStore } from "./receivers/stores/MemoryStore.ts"
@@ -28,7 +29,7 @@ const printStep = (title: string) => print(`\n${title}`)
 
 const credentials = Effect.promise(async () => {
   const stored = JSON.parse(
-    await readFile(process.env["DEMO_CREDENTIALS"] ?? ".data/demo.json", "utf8").catch(() => "{}")
+    await readFile(join(process.env["DATA_DIR"] ?? ".data", "demo.json"), "utf8").catch(() => "{}")
   )
   return {
     baseUrl: String(process.env["PAYMENTS_URL"] ?? stored.api_url ?? "http://127.0.0.1:3000"),

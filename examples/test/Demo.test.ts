@@ -69,7 +69,7 @@ describe("npm start and npm run demo", () => {
           env: {
             ...process.env,
             // It has the addresses too.
-            DEMO_CREDENTIALS: join(folder, "data/demo.json")
+            DATA_DIR: join(folder, "data")
           }
         })
       )
