@@ -27,6 +27,13 @@ import { newKey, TestService } from "../support/TestService.ts"
 /** The day after in Brasília. */
 const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_400_000)
 
+const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
+  atMs: double.now(),
+  cents,
+  endToEndId,
+  text
+})
+
 const importing = (
   { connectionId, double }: ConnectedBank,
   lines: ReadonlyArray<BookedLine>,
@@ -34,6 +41,8 @@ const importing = (
   from = bankDay(double.now())
 ) => {
   const today = bankDay(double.now())
+  // A line of the day after, or its days would end today.
+  const tomorrow = { ...extra(double, -5, "TARIFA MENSAL"), atMs: double.now() + 86_400_000 }
   const file = statementFile(
     {
       bank: "364",
@@ -42,7 +51,7 @@ const importing = (
       from,
       to: dayAfter(today),
       openingCents: double.provider.settings.openingCents,
-      lines
+      lines: [...lines, tomorrow]
     },
     { ...tidy, ...dialect }
   )
@@ -81,13 +90,6 @@ const withoutSweeps = ({ connectionId }: ConnectedBank) =>
 
 const counted = ({ states }: Reconciliation) =>
   Object.fromEntries(states.map(({ count, difference, state }) => [state, `${count} ${difference}`]))
-
-const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
-  atMs: double.now(),
-  cents,
-  endToEndId,
-  text
-})
 
 layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation with the bank", (it) => {
   it.effect("OPR-277, OPR-278, OPR-279: a day is matched, healed, and explained cent by cent", () =>
