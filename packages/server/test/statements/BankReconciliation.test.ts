@@ -20,6 +20,7 @@ import {
 } from "../support/ConnectedBank.ts"
 import { startDouble } from "../support/Bank.ts"
 import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
+import { withoutTriggers } from "../support/Million.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
@@ -321,6 +322,29 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         [800]
       )
       yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-280: a day of a file without a line of it is compared where the books have a movement", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const sql = yield* SqlClient
+      payAll(bank, yield* pendingCharges(bank, 1, 1300))
+      yield* sweepNow(bank)
+      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+      // The bank never booked it.
+      yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(4)}::date
+        WHERE connection_id = ${bank.connectionId}::uuid`)
+      yield* importing(bank, [], {}, dayBefore(6))
+      const compared = yield* eventually(
+        operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${bank.connectionId}`),
+        ({ data }) => data.every(({ status }) => status !== "requested")
+      )
+      const found = compared.data.filter(({ states }) => states.some(({ state }) => state === "missing_there"))
+      assert.deepStrictEqual(
+        found.map(({ day, difference }) => [day, difference]),
+        [[dayBefore(4), -1300]]
+      )
     })
   )
 

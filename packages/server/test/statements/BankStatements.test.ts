@@ -3,7 +3,13 @@ import { assert, layer } from "@effect/vitest"
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { BookedLine } from "@pix-payments/psp-double/statement/BookedLines"
-import { bankDay, type Dialect, statementFile, type StatementOf, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import {
+  bankDay,
+  type Dialect,
+  statementFile,
+  type StatementOf,
+  tidy
+} from "@pix-payments/psp-double/statement/StatementFile"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
