@@ -10,6 +10,7 @@ import {
   type StatementOf,
   tidy
 } from "@pix-payments/psp-double/statement/StatementFile"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
@@ -151,11 +152,11 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
   it.effect("OPR-276, OPR-280: the days of a file end today, although its header says the end of the month", () =>
     Effect.gen(function* () {
       const connection = yield* connectTo(yield* startDouble())
-      const today = bankDay(Date.now())
-      const dayIn = (days: number) => bankDay(Date.now() + days * 86_400_000)
+      const nowMs = yield* Clock.currentTimeMillis
+      const dayIn = (days: number) => bankDay(nowMs + days * 86_400_000)
       const month = { from: dayIn(-2), to: dayIn(3), lines: [received(dayIn(-1), 1)] }
       const { body } = yield* importing(written({}, month), connection.id)
-      assert.deepStrictEqual([body.from, body.to], [dayIn(-2), today])
+      assert.deepStrictEqual([body.from, body.to], [dayIn(-2), dayIn(0)])
 
       // A line of the Monday to come is of a weekend: its day is in the file.
       const monday = { ...month, lines: [...month.lines, received(dayIn(2), 2)] }
