@@ -2,8 +2,8 @@
  * Comparisons of bank accounts' days in PostgreSQL: what is due, what they need of the bank's lines, and what they found.
  *
  * Guarantees:
- * - A day of a bank account is one row. It is compared when asked, after a file with new lines of it, and daily while it has unmatched
- *   lines, for `DAYS_AGAIN` days.
+ * - A day of a bank account is one row. It is compared when asked, after a file with new lines of it, after a file of it where only the
+ *   books have something, and daily while it has unmatched lines, for `DAYS_AGAIN` days.
  * - A day is leased to one process at a time. When its lease has expired, another process compares it.
  * - What was found replaces what was found before, in one commit.
  *
@@ -97,7 +97,7 @@ export class ReconciliationStore extends Context.Service<
   {
     /** Makes a day due now. */
     readonly request: (bankAccount: string, day: string) => Effect.Effect<ReconciliationRow, Unavailable>
-    /** Makes the days due of which a file has new lines. */
+    /** Makes the days due of which a file has new lines, and those of its days on which only the books have something. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
     readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
     /** `isSoon`: the day is due again in an hour. */
@@ -206,6 +206,19 @@ const dueDays = (
             WHERE statement_id = ${statementId}::uuid
             UNION
             SELECT connection_id, to_day FROM bank_statements WHERE id = ${statementId}::uuid
+            UNION
+            -- Days on which the books alone have something, unless they were compared after they ended, and with the day after them.
+            SELECT s.connection_id, d.day::date
+            FROM bank_statements s, generate_series(greatest(s.from_day, s.to_day - 366), s.to_day, interval '1 day') AS d (day)
+            WHERE s.id = ${statementId}::uuid
+              AND EXISTS (SELECT FROM ledger_transfers t
+                WHERE t.connection_id IS NOT NULL AND t.day = d.day::date AND t.connection_id = ANY (ARRAY(
+                  SELECT s.connection_id UNION SELECT other.connection_id
+                  FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+                  WHERE own.connection_id = s.connection_id)))
+              AND NOT EXISTS (SELECT FROM reconciliations r
+                WHERE r.connection_id = s.connection_id AND r.day = d.day::date AND r.status = 'done'
+                  AND r.done_at >= ${sql.literal(startOf("(r.day + 1)"))} AND r.states -> 'timing' IS NULL)
           ) l
           WHERE EXISTS (SELECT FROM bank_statements s
             WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)

@@ -6,6 +6,7 @@
  *   dropped. Everything else of a line is tolerant: what cannot be read is absent.
  * - The file says its own dialect: encoding, end tags, decimal comma, debits without a sign, balances among the lines.
  * - A line or a closing balance of a day that is more than a week away is not read: banks book a weekend on the Monday, and no later.
+ * - Its days end today, whatever its header says: banks write the end of the month that was asked for.
  * - It has at most `MAX_FILE_BYTES` and `MAX_LINES` lines, of one account in reais. Anything else is `UnreadableFile`.
  *
  * Rules: OPR-273, OPR-274.
@@ -32,8 +33,8 @@ export const readStatement = Effect.fnUntraced(function* (bytes: Uint8Array) {
   while (true) {
     const { done, value } = turns.next()
     if (done === true) {
-      const latest = formatInstant((yield* Clock.currentTimeMillis) + WEEK_MS).slice(0, 10)
-      return untilDay(latest, yield* Effect.fromResult(value))
+      const nowMs = yield* Clock.currentTimeMillis
+      return untilDay(bankDay(nowMs), bankDay(nowMs + WEEK_MS), yield* Effect.fromResult(value))
     }
     yield* Effect.yieldNow
   }
@@ -54,16 +55,18 @@ export function* reading(bytes: Uint8Array): Generator<void, Result.Result<State
   return Result.succeed({ ...read, problems: [...read.problems, ...differenceOf(read)] })
 }
 
-/** Without what is of a later day. */
-export const untilDay = (latest: string, statement: Statement): Statement => {
+/** Without what is later than `latest`. Its days end today, or with its last line: of a later day it says nothing yet. */
+const untilDay = (today: string, latest: string, statement: Statement): Statement => {
   const late = statement.lines.filter(({ day }) => day > latest)
+  const lines = statement.lines.filter(({ day }) => day <= latest)
+  const end = lines.reduce((last, { day }) => (day > last ? day : last), today)
   const isLate = statement.closing !== null && statement.closing.day > latest
   return {
     ...statement,
-    from: statement.from !== null && statement.from > latest ? null : statement.from,
-    to: statement.to !== null && statement.to > latest ? latest : statement.to,
+    from: statement.from !== null && statement.from > end ? null : statement.from,
+    to: statement.to !== null && statement.to > end ? end : statement.to,
     closing: isLate ? null : statement.closing,
-    lines: statement.lines.filter(({ day }) => day <= latest),
+    lines,
     unread: [
       ...statement.unread,
       ...late.map(({ day, description, line }) => ({
@@ -77,6 +80,9 @@ export const untilDay = (latest: string, statement: Statement): Statement => {
 }
 
 const WEEK_MS = 7 * 24 * 3_600_000
+
+/** In Brasília, which is three hours behind UTC. */
+const bankDay = (ms: number): string => formatInstant(ms - 3 * 3_600_000).slice(0, 10)
 
 const unreadable = (reason: string) => Result.fail(new UnreadableFile({ reason }))
 

@@ -20,12 +20,20 @@ import {
 } from "../support/ConnectedBank.ts"
 import { startDouble } from "../support/Bank.ts"
 import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
+import { withoutTriggers } from "../support/Million.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 /** The day after in Brasília. */
 const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_400_000)
+
+const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
+  atMs: double.now(),
+  cents,
+  endToEndId,
+  text
+})
 
 const importing = (
   { connectionId, double }: ConnectedBank,
@@ -34,6 +42,8 @@ const importing = (
   from = bankDay(double.now())
 ) => {
   const today = bankDay(double.now())
+  // A line of the day after, or its days would end today.
+  const tomorrow = { ...extra(double, -5, "TARIFA MENSAL"), atMs: double.now() + 86_400_000 }
   const file = statementFile(
     {
       bank: "364",
@@ -42,7 +52,7 @@ const importing = (
       from,
       to: dayAfter(today),
       openingCents: double.provider.settings.openingCents,
-      lines
+      lines: [...lines, tomorrow]
     },
     { ...tidy, ...dialect }
   )
@@ -81,13 +91,6 @@ const withoutSweeps = ({ connectionId }: ConnectedBank) =>
 
 const counted = ({ states }: Reconciliation) =>
   Object.fromEntries(states.map(({ count, difference, state }) => [state, `${count} ${difference}`]))
-
-const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
-  atMs: double.now(),
-  cents,
-  endToEndId,
-  text
-})
 
 layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation with the bank", (it) => {
   it.effect("OPR-277, OPR-278, OPR-279: a day is matched, healed, and explained cent by cent", () =>
@@ -319,6 +322,29 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         [800]
       )
       yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-280: a day of a file without a line of it is compared where the books have a movement", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const sql = yield* SqlClient
+      payAll(bank, yield* pendingCharges(bank, 1, 1300))
+      yield* sweepNow(bank)
+      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+      // The bank never booked it.
+      yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(4)}::date
+        WHERE connection_id = ${bank.connectionId}::uuid`)
+      yield* importing(bank, [], {}, dayBefore(6))
+      const compared = yield* eventually(
+        operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${bank.connectionId}`),
+        ({ data }) => data.every(({ status }) => status !== "requested")
+      )
+      const found = compared.data.filter(({ states }) => states.some(({ state }) => state === "missing_there"))
+      assert.deepStrictEqual(
+        found.map(({ day, difference }) => [day, difference]),
+        [[dayBefore(4), -1300]]
+      )
     })
   )
 

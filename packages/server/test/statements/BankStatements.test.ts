@@ -3,7 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { BookedLine } from "@pix-payments/psp-double/statement/BookedLines"
-import { type Dialect, statementFile, type StatementOf, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import {
+  bankDay,
+  type Dialect,
+  statementFile,
+  type StatementOf,
+  tidy
+} from "@pix-payments/psp-double/statement/StatementFile"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
@@ -139,6 +146,21 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
         assert.isTrue(body.from === "2026-11-24" && body.to! < "2031", text)
         assert.isNull(body.closing)
       }
+    })
+  )
+
+  it.effect("OPR-276, OPR-280: the days of a file end today, although its header says the end of the month", () =>
+    Effect.gen(function* () {
+      const connection = yield* connectTo(yield* startDouble())
+      const nowMs = yield* Clock.currentTimeMillis
+      const dayIn = (days: number) => bankDay(nowMs + days * 86_400_000)
+      const month = { from: dayIn(-2), to: dayIn(3), lines: [received(dayIn(-1), 1)] }
+      const { body } = yield* importing(written({}, month), connection.id)
+      assert.deepStrictEqual([body.from, body.to], [dayIn(-2), dayIn(0)])
+
+      // A line of the Monday to come is of a weekend: its day is in the file.
+      const monday = { ...month, lines: [...month.lines, received(dayIn(2), 2)] }
+      assert.strictEqual((yield* importing(written({}, monday), connection.id)).body.to, dayIn(2))
     })
   )
 
