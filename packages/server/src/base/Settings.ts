@@ -26,6 +26,8 @@ export interface SettingsShape {
   readonly operatorPort: number
   /** The hosts that the operator listener answers to, besides its own address. */
   readonly operatorHosts: ReadonlyArray<string>
+  /** Proxies whose `X-Forwarded-For` names an operator's address. */
+  readonly operatorTrustedProxy: ReadonlyArray<Network>
   /** Unset: generated at the first start and printed once. */
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** The identity provider that operators sign in with. Unset: none. */
@@ -195,6 +197,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(loopbackHosts)),
+  operatorTrustedProxy: networks("OPERATOR_TRUSTED_PROXY"),
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   oidc,
   databaseUrl: Config.option(databaseUrl("DATABASE_URL")),

@@ -11,8 +11,8 @@
 import type { Network } from "@pix-payments/domain/PublicUrl"
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
-import { BlockList, isIP } from "node:net"
 import { TLSSocket } from "node:tls"
+import { contains, forwardedFor, listOf, plain } from "../base/network/Networks.ts"
 import { commonNameOf } from "./DistinguishedName.ts"
 
 export interface Sender {
@@ -49,14 +49,14 @@ export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquir
     ofProvider.includes(plain(address)) || contains(networks, address)
 
   return {
-    senderOf: ({ headers, socket }: IncomingMessage): Sender => {
+    senderOf: (request: IncomingMessage): Sender => {
+      const { headers, socket } = request
       const peer = socket.remoteAddress ?? ""
       if (!contains(proxies, peer)) return { address: peer, certificateName: accepted(verifiedName(socket)) }
-      const forwarded = [headers["x-forwarded-for"]].flat().join(",").split(",").at(-1)?.trim()
       const subject = headers["x-ssl-client-s-dn"]
       const isVerified = headers["x-ssl-client-verify"] === "SUCCESS"
       return {
-        address: forwarded ?? "",
+        address: forwardedFor(request) ?? "",
         certificateName: accepted(isVerified && typeof subject === "string" ? commonNameOf(subject) : undefined)
       }
     },
@@ -88,21 +88,4 @@ const verifiedName = (socket: IncomingMessage["socket"]): string | undefined => 
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === "string" ? name : undefined
-}
-
-/** An IPv4 address in its own form. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
-
-const listOf = (networks: ReadonlyArray<Network>): BlockList => {
-  const list = new BlockList()
-  for (const { cidr, family } of networks) {
-    const [address, length] = cidr.split("/")
-    list.addSubnet(address ?? "", Number(length ?? (family === 4 ? 32 : 128)), family === 4 ? "ipv4" : "ipv6")
-  }
-  return list
-}
-
-const contains = (list: BlockList, address: string): boolean => {
-  const family = isIP(plain(address))
-  return family !== 0 && list.check(plain(address), family === 4 ? "ipv4" : "ipv6")
 }

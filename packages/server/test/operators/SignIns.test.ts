@@ -4,6 +4,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
+import { parseNetworks } from "@pix-payments/domain/PublicUrl"
+import * as Result from "effect/Result"
 import { MAX_ADDRESSES, SignIns } from "../../src/operators/SignIns.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { makeOperator } from "../support/Operators.ts"
@@ -97,7 +99,13 @@ describe("sign-ins of an address", () => {
   )
 })
 
-layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localhost", "ops.example"] } }), {
+const settings = {
+  logLevel: "none",
+  operatorHosts: ["localhost", "ops.example"],
+  operatorTrustedProxy: Result.getOrThrow(parseNetworks("127.0.10.0/24"))
+} as const
+
+layer(TestService.layer({ settings }), {
   excludeTestServices: true
 })("The operator listener", (it) => {
   const path = "/operator/v1/accounts"
@@ -129,6 +137,27 @@ layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localho
       assert.strictEqual((yield* signIn(operatorToken, from)).status, 200)
       assert.strictEqual((yield* refused("token")) - before[0], 40)
       assert.strictEqual((yield* refused("limit")) - before[1], 1)
+    })
+  )
+
+  it.effect("OPR-5: behind a trusted proxy the address is the last one that it names; others name none", () =>
+    Effect.gen(function* () {
+      const { operate, operatorToken } = yield* TestService
+      const guess = (forwarded: string, from: string) =>
+        operate("GET", path, { headers: { "x-operator-token": "guess", "x-forwarded-for": forwarded }, from })
+      const proxy = "127.0.10.1"
+      for (let i = 0; i < 40; i++) assertRefused(yield* guess(`10.0.0.${i}, 203.0.113.7`, proxy), "UNAUTHORIZED")
+      assertRefused(yield* guess("203.0.113.7", proxy), "RATE_LIMITED")
+      assertRefused(yield* guess("203.0.113.8", proxy), "UNAUTHORIZED")
+      assertRefused(yield* guess("no address", proxy), "UNAUTHORIZED")
+      // Whoever is no proxy cannot choose an address.
+      for (let i = 0; i < 40; i++) assertRefused(yield* guess(`203.0.113.${i}`, "127.0.9.4"), "UNAUTHORIZED")
+      assertRefused(yield* guess("203.0.113.99", "127.0.9.4"), "RATE_LIMITED")
+
+      const headers = { "x-operator-token": undefined, "x-forwarded-for": "203.0.113.9" }
+      yield* operate("POST", "/operator/v1/session", { body: { token: operatorToken }, headers, from: proxy })
+      const { text } = yield* operate("GET", "/operator/v1/sessions")
+      assert.include(text, '"address":"203.0.113.9"')
     })
   )
 

@@ -23,8 +23,10 @@ import { maskOf } from "@pix-payments/domain/PersonalData"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { listOf } from "../../base/network/Networks.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { CurrentRequest, type RequestInfo } from "../../base/observability/RequestContext.ts"
+import { Settings } from "../../base/Settings.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { AccountOf, type ResourceKind, resourceKindOf } from "../../operators/AccountOf.ts"
 import { installation } from "../../operators/Operator.ts"
@@ -67,6 +69,7 @@ export const make = Effect.gen(function* () {
   const accountOf = yield* AccountOf
   const uses = yield* InstallationUses
   const audit = yield* AuditLog
+  const proxies = listOf((yield* Settings).operatorTrustedProxy)
 
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
     const { decode, endpoint, run, takesBody } = operation
@@ -111,7 +114,7 @@ export const make = Effect.gen(function* () {
       secret: sessionSecretOf(request),
       isSameOrigin: isSameOrigin(request),
       isJson: isJson(request),
-      connection: connectionOf(request)
+      connection: connectionOf(request, proxies)
     }),
     accountOf: () => undefined,
     beforeBody: (endpoint, request) =>

@@ -5,12 +5,15 @@
  * - A session's is `HttpOnly` and `SameSite=Strict`; over TLS also `Secure`, with the prefix `__Host-`, which no other host and no
  *   page without TLS can set. Over TLS no other cookie counts.
  * - A request with a cookie counts only if the browser says that it comes from the same origin.
+ * - The address behind a proxy of `OPERATOR_TRUSTED_PROXY` is the one that it names.
  *
  * Rules: OPR-44, OPR-46.
  */
 import { SESSION_COOKIE } from "@pix-payments/api/Security"
 import * as Context from "effect/Context"
 import type { IncomingMessage } from "node:http"
+import type { BlockList } from "node:net"
+import { contains, forwardedFor } from "../../../base/network/Networks.ts"
 import { headerOf } from "../../pipeline/HttpServer.ts"
 
 /** What a request says about its caller, beside its credential. */
@@ -38,10 +41,11 @@ export const CurrentConnection = Context.Reference<Connection>("@pix-payments/se
   })
 })
 
-export const connectionOf = (request: IncomingMessage): Connection => {
+export const connectionOf = (request: IncomingMessage, proxies: BlockList): Connection => {
   const isTls = isOverTls(request)
+  const peer = request.socket.remoteAddress ?? "unknown"
   return {
-    address: request.socket.remoteAddress ?? "unknown",
+    address: (contains(proxies, peer) ? forwardedFor(request) : undefined) ?? peer,
     userAgent: request.headers["user-agent"],
     origin: `${isTls ? "https" : "http"}://${request.headers.host ?? ""}`,
     isTls,
