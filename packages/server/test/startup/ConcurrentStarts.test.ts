@@ -14,7 +14,8 @@ import { newKey, TestService, type TestServiceOptions } from "../support/TestSer
 const settings = {
   webhookAllowedNetworks: loopback,
   webhookTimeoutMs: 60_000,
-  acquirerTimeoutMs: 200,
+  // A short one would push charges into pauses of minutes on a busy machine.
+  acquirerTimeoutMs: 1000,
   simulatorSettleMs: 0
 }
 
