@@ -5,7 +5,7 @@
 
 Each file is a statement in JSON Lines (GET /operator/v1/accounts/{id}/statement?format=jsonl, or of a connection). Checked are:
 
-- opening + lines = closing, and each `balance_after` is the one before it and `net`;
+- opening + lines = closing, each `net` is what its entry moves, and each `balance_after` is the one before it and `net`;
 - positions of an account's entries have no gap;
 - `lines_hash`, sums, balances and `hash` of each close whose whole day is in the file, and that each names the one before it;
 - closes that several files have in common are equal: an export from before shows what was rewritten since.
@@ -44,6 +44,13 @@ def entry_text(line):
         sha256(line["reference"]) if entry["reason"] == "adjustment" and line["reference"] is not None else "",
     ]
     return "|".join(shown(field) for field in fields) + "\n"
+
+
+def net_of(entry, of_account):
+    """What an entry adds to an account's available balance, or to the bank account of a connection."""
+    gains, loses = (entry["credit"], entry["debit"]) if of_account else (entry["debit"], entry["credit"])
+    side = "available" if of_account else "acquirer"
+    return entry["amount"] if gains == side else -entry["amount"] if loses == side else 0
 
 
 def close_text(close):
@@ -89,6 +96,8 @@ class Books:
             here = f"{line['day']} {line['id']}"
             if line["net"] != line["amount"] - line["fee"]:
                 self.problem(name, f"{here}: net is not amount - fee")
+            if line["net"] != net_of(line["entry"], of_account):
+                self.problem(name, f"{here}: net is {line['net']}, and its entry moves {net_of(line['entry'], of_account)}")
             balance += line["net"]
             if line["balance_after"] is not None and line["balance_after"] != balance:
                 self.problem(name, f"{here}: the balance is {line['balance_after']}, and its lines make {balance}")
@@ -107,6 +116,10 @@ class Books:
         by_day = {}
         for line in lines:
             by_day.setdefault(line["day"], []).append(line)
+        if closes:
+            opening = head["opening"] + sum(line["net"] for line in lines if line["day"] < closes[0]["day"])
+            if closes[0]["opening"] != opening:
+                self.problem(name, f"{closes[0]['day']}: opens at {closes[0]['opening']}, and the file makes {opening}")
         previous = None
         for close in closes:
             self.days += 1

@@ -33,9 +33,9 @@ export const ofAccount = [
 ] as const
 
 /** `unallocated` and `acquirer` are the ledger accounts of a connection. */
-const kinds = [...ofAccount, "unallocated"] as const
+export const ledgerKinds = [...ofAccount, "unallocated"] as const
 
-export type LedgerKind = (typeof kinds)[number]
+export type LedgerKind = (typeof ledgerKinds)[number]
 
 export interface Transfer {
   readonly id: string
@@ -256,7 +256,7 @@ const lockAllWith = (option: "" | "SKIP LOCKED") =>
     { accountIds: uuids },
     ({ accountIds }) => `
   SELECT l.owner_id AS id FROM ledger_accounts l WHERE l.owner_id = ANY (${accountIds})
-    AND l.kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})
+    AND l.kind IN (${ledgerKinds.map((kind) => `'${kind}'`).join(", ")})
   ORDER BY ${inOrder("l")} FOR NO KEY UPDATE ${option}`
   )
 

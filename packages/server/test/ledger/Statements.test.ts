@@ -148,6 +148,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
       })
       for (const query of [
         { format: "journal", chart: "available" },
+        { format: "journal", chart: "banana=3" },
         { format: "csv", from: "2020-01-02", to: "2020-01-01" },
         { format: "xls" }
       ]) {
@@ -231,6 +232,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
         const bank = yield* exported(`connections/${SIMULATOR_CONNECTION}`, { format: "jsonl" })
         assert.strictEqual(verify("bank.jsonl", bank.text).status, 0)
         assert.include(verify("cut.jsonl", account.text.slice(0, -20)).text, "Error")
+        // Lines of a bank account have no balances: two that are moved in opposite directions keep every sum.
+        const shifts = [7, -7]
+        const shifted = bank.text.replaceAll(/"amount":(-?\d+),"fee":0,"net":(-?\d+)/g, (line, amount, net) => {
+          const shift = shifts.shift()
+          return shift === undefined ? line : `"amount":${Number(amount) + shift},"fee":0,"net":${Number(net) + shift}`
+        })
+        assert.strictEqual(shifts.length, 0)
+        assert.include(verify("shifted.jsonl", shifted).text, "and its entry moves")
+        const opened = account.text
+          .replace(/"opening":0/, '"opening":5')
+          .replace(/"closing":(\d+)\}\n$/, (_, closing) => `"closing":${Number(closing) + 5}}\n`)
+        assert.include(verify("opened.jsonl", opened).text, "and the file makes 5")
         // The owner of the tables rewrites an entry, and all closes after it as our code would.
         yield* sql.withTransaction(
           Effect.gen(function* () {

@@ -39,7 +39,11 @@ layer(Layer.empty, { excludeTestServices: true })("A cell", (it) => {
           .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as LogLine] : []))
       const logged = yield* eventually(Effect.sync(lines), (all) => all.some(({ message }) => /sign-in/.test(message)))
       assert.isAtLeast(logged.length, 2)
-      for (const { annotations, message } of logged) assert.strictEqual(annotations["cell"], "sul-1", message)
+      for (const { annotations, message } of logged) {
+        assert.strictEqual(annotations["cell"], "sul-1", message)
+        assert.isNumber(annotations["pid"], message)
+        assert.isString(annotations["version"], message)
+      }
     })
   )
 

@@ -4,7 +4,7 @@
  * Guarantees:
  * - Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and no cost for one.
  * - Each log line, and what is exported, has the cell where there is one.
- * - Logs are JSON lines, except on a terminal or with `LOG_FORMAT=pretty`.
+ * - Logs are JSON lines, except on a terminal or with `LOG_FORMAT=pretty`. A JSON line says which release and which process wrote it.
  * - What is not in the trace of a sampled request is not exported (`Tracing.ts`): an idle process sends no spans.
  * - Spans describe failed statements as the log does (`SafeCause`).
  */
@@ -31,7 +31,7 @@ export const layer = Layer.unwrap(
     const logging = Layer.mergeAll(
       Logger.layer([pretty ? Logger.consolePretty() : Logger.consoleJson]),
       Layer.succeed(References.MinimumLogLevel, levels[settings.logLevel]),
-      Layer.succeed(References.CurrentLogAnnotations, cell)
+      Layer.succeed(References.CurrentLogAnnotations, pretty ? cell : { version, pid: process.pid, ...cell })
     )
     return Option.match(settings.otlpEndpoint, {
       onNone: () => logging,

@@ -1,6 +1,7 @@
 /**
  * Statements as a journal: each transfer as a debit and a credit of a chart of accounts, which is in balance by itself.
  */
+import { ledgerKinds } from "../Ledger.ts"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
 
 /** The account of the chart for each ledger account. Those that are not given have the ledger's name. */
@@ -26,8 +27,10 @@ export const journal = (chart: Chart, decimal: "." | ","): Format => ({
   end: () => ""
 })
 
-/** `available=2.1.1.01,acquirer=1.1.1.02`; undefined where it is none. */
+/** `available=2.1.1.01,acquirer=1.1.1.02`; undefined where it is none, or names something that is no ledger account. */
 export const chartOf = (text: string): Chart | undefined => {
-  const pairs = text.split(",").map((pair) => /^([a-z_]+)=([\w.\- ]{1,40})$/.exec(pair.trim()))
+  const pairs = text.split(",").map((pair) => chartPair.exec(pair.trim()))
   return pairs.includes(null) ? undefined : Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]))
 }
+
+const chartPair = new RegExp(`^(${ledgerKinds.join("|")})=([\\w.\\- ]{1,40})$`)
