@@ -3,7 +3,7 @@
  * shipped rules: exactly its alert fires, within 60 s of its `for`. Prints a table.
  *
  * `ALERTS_FOR` is the longest `for` in minutes (5; 60 has all), `ALERTS_ONLY` names some, and `ALERTS_QUIET` is for how many
- * minutes an installation under normal load is watched, whose alerts stay silent.
+ * minutes an installation under normal load is watched, whose alerts stay silent, and of which every query of Grafana has data.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Duration from "effect/Duration"
@@ -48,6 +48,12 @@ function units(time: string): Duration.Input {
   const unit = { s: "seconds", m: "minutes", h: "hours" }[time.at(-1)!]
   return `${parseInt(time)} ${unit}` as Duration.Input
 }
+
+const grafanaQueries = (
+  JSON.parse(readFileSync(join(root, "deploy/grafana/pix-payments.json"), "utf8")) as {
+    readonly panels: ReadonlyArray<{ readonly targets: ReadonlyArray<{ readonly expr: string }> }>
+  }
+).panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
 
 interface Row {
   readonly alert: string
@@ -97,13 +103,14 @@ if (longestForMinutes > 0) {
 if (quietMinutes > 0) {
   layer(Layer.empty, { excludeTestServices: true })("Under normal load", (it) => {
     it.effect(
-      "OPR-314: no alert fires",
+      "OPR-314, OPR-311: no alert fires, and each query of Grafana returns data",
       () =>
         Effect.scoped(
           Effect.gen(function* () {
             const installation = yield* installed({ what: "nothing", inject: () => Effect.void })
             yield* simulated(installation)
-            const { alerts } = yield* startPrometheus(installation.service.operatorUrl)
+            const weekAgo = faults["PixPaymentsMissing"]!.history!(yield* Clock.currentTimeMillis)
+            const { alerts, count } = yield* startPrometheus(installation.service.operatorUrl, weekAgo)
             const { adminToken, call, key, operate } = installation
             const paid = Effect.gen(function* () {
               const { body } = yield* call<{ id: string }>("POST", "/v1/charges", {
@@ -126,6 +133,11 @@ if (quietMinutes > 0) {
               yield* Effect.sleep(5000)
             }
             assert.deepStrictEqual([...fired], [])
+            const counts = yield* Effect.forEach(grafanaQueries, (query) => count(query))
+            assert.deepStrictEqual(
+              grafanaQueries.filter((_, index) => counts[index] === 0),
+              []
+            )
           })
         ),
       { timeout: 2 * 3_600_000 }
@@ -292,7 +304,7 @@ const slowWire = (to: Redacted.Redacted<string>) =>
     ({ close }) => Effect.sync(close)
   )
 
-/** Prometheus with the shipped rules; the alerts that fire. */
+/** Prometheus with the shipped rules: the alerts that fire, and queries. */
 const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string, history?: string) {
   if (prometheus === undefined) throw new Error("prometheus is missing: pnpm run runtimes:prometheus")
   const folder = yield* temporaryFolder
@@ -342,7 +354,14 @@ const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string, histor
       return []
     }
   })
-  return { alerts }
+  /** How many series a query returns. */
+  const count = (query: string) =>
+    Effect.promise(async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?${new URLSearchParams({ query })}`)
+      const { data } = (await answer.json()) as { readonly data: { readonly result: ReadonlyArray<unknown> } }
+      return data.result.length
+    })
+  return { alerts, count }
 })
 
 const table = (rows: ReadonlyArray<Row>): string =>
