@@ -363,7 +363,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const { operate } = yield* TestService
         const { accountId, key } = yield* funded(1000)
         const name = '=HYPERLINK("http://evil")'
-        yield* created(key, { amount: 1050, reference: "a;b", customer: { ...customer, name } })
+        const sold = yield* created(key, { amount: 1050, reference: "a;b", customer: { ...customer, name } })
         const path = `/operator/v1/charges/export?account_id=${accountId}`
         const file = yield* operate("GET", path)
         assert.match(String(file.headers["content-type"]), /^text\/csv/)
@@ -371,6 +371,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.match(lines[0]!, /^\uFEFFid;created_at;account_id;status;/)
         assert.include(lines[1]!, ';10,50;0,00;"a;b";"\'=HYPERLINK(""http://evil"")";52998224725;jose@example.com;')
         assert.strictEqual(lines[3], "# 2")
+        // São Paulo is three hours behind UTC: a sale of the evening is of that day.
+        const local = new Date(Date.parse(sold.created_at) - 3 * 3_600_000).toISOString().slice(0, 19).replace("T", " ")
+        assert.strictEqual(lines[1]!.split(";")[1], local)
         const { call } = yield* makeOperator("viewer", [accountId])
         const masked = yield* call("GET", path)
         assert.notMatch(masked.text, /52998224725|jose@/)

@@ -6,6 +6,7 @@
  * - A page is read once the one before it has left, and the file has at most `MAX_CSV_ROWS` rows. Its last line says how many, and
  *   from where to go on; a file without it is incomplete.
  * - No cell is a formula. Personal data is masked as in the list. A stream ends when its operator may see something else.
+ * - Times are those of the installation's zone, as spreadsheets read them: a sale of 22:15 is of that day.
  *
  * Rules: OPR-292.
  */
@@ -17,6 +18,7 @@ import { maskOf } from "@pix-payments/domain/PersonalData"
 import type * as Schema from "effect/Schema"
 import * as Effect from "effect/Effect"
 import { LimitedTo, type Page, type WalkedPage } from "../../database/statements/Paging.ts"
+import { Installation } from "../../operators/Installation.ts"
 import { shareOf } from "./OperatorHandlers.ts"
 
 type Cell = string | number | null | undefined
@@ -31,26 +33,31 @@ interface Csv<Row, Item, E> {
   readonly toItem: (row: Row) => Item
 }
 
-/** The answer: the rows of a list, a page at a time. */
-export const csvAnswer = Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row, Item, E>) {
-  const { caller } = csv
-  const limit = yield* LimitedTo
-  const lines = linesOf(csv)
-  return {
-    status: 200,
-    stream: {
-      contentType: "text/csv; charset=utf-8",
-      owner: shareOf(caller),
-      scope: `${caller.role} ${caller.accountIds?.join(" ") ?? "all"}`,
-      next: Effect.suspend(lines).pipe(Effect.provideService(LimitedTo, limit))
+/** Makes the answer: the rows of a list, a page at a time. */
+export const csvAnswers = Effect.map(Installation, ({ get }) =>
+  Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row, Item, E>) {
+    const { caller } = csv
+    const limit = yield* LimitedTo
+    const lines = linesOf(csv, localTimeIn((yield* get).timezone))
+    return {
+      status: 200,
+      stream: {
+        contentType: "text/csv; charset=utf-8",
+        owner: shareOf(caller),
+        scope: `${caller.role} ${caller.accountIds?.join(" ") ?? "all"}`,
+        next: Effect.suspend(lines).pipe(Effect.provideService(LimitedTo, limit))
+      }
     }
-  }
-})
+  })
+)
 
 const PAGE = 100
 
 /** The pieces of the file, one a call; undefined after its last line. */
-const linesOf = <Row, Item, E>({ caller, columns, read, schema, toItem }: Csv<Row, Item, E>) => {
+const linesOf = <Row, Item, E>(
+  { caller, columns, read, schema, toItem }: Csv<Row, Item, E>,
+  localTime: (instant: Cell) => Cell
+) => {
   const mask = personalDataFor[caller.role] === "clear" ? undefined : maskOf(schema)
   const shown = (item: Item): Item => (mask === undefined ? item : (mask(item) as Item))
   let startingAfter: string | undefined
@@ -67,14 +74,20 @@ const linesOf = <Row, Item, E>({ caller, columns, read, schema, toItem }: Csv<Ro
       isFirst = false
       const lines = rows.map((row) => {
         const item = shown(toItem(row))
-        return Object.values(columns)
-          .map((cell) => cellOf(cell(item)))
+        return Object.entries(columns)
+          .map(([name, cell]) => cellOf(name.endsWith("_at") ? localTime(cell(item)) : cell(item)))
           .join(";")
       })
       const end = isDone ? [next === undefined ? `# ${count}` : `# ${count}; starting_after=${next}`] : []
       return [...head, ...lines, ...end].map((line) => `${line}\r\n`).join("")
     })
   }
+}
+
+/** `2026-11-26 22:15:03` in a time zone. */
+const localTimeIn = (timeZone: string) => {
+  const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" })
+  return (instant: Cell): Cell => (typeof instant === "string" ? format.format(Date.parse(instant)) : instant)
 }
 
 /** An amount with a decimal comma. */

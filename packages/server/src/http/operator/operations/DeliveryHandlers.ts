@@ -25,10 +25,11 @@ import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline
 import { answer } from "../../pipeline/Answer.ts"
 import { ofAccount } from "../../../database/statements/Paging.ts"
 import { countAnswer, createdBetween, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
-import { csvAnswer } from "../Csv.ts"
+import { csvAnswers } from "../Csv.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const deliveryHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const deliveries = yield* DeliveryStore
 
   const handlers: OperatorHandlers<"deliveries"> = {

@@ -14,10 +14,11 @@ import { orUnavailable } from "../../../database/Unavailable.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { countAnswer, createdBetween, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
-import { csvAnswer } from "../Csv.ts"
+import { csvAnswers } from "../Csv.ts"
 import { knownId, type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const sql = yield* SqlClient
 
   const read = (query: Schema.Struct<typeof requestFilters>["Type"]) => (page: Page) =>

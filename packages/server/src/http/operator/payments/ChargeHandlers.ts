@@ -39,10 +39,11 @@ import { toDelivery } from "../operations/DeliveryHandlers.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
 import type { Page } from "../../../database/statements/Paging.ts"
 import { createdBetween, documentFrom, instantFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
-import { csvAnswer, reaisOf } from "../Csv.ts"
+import { csvAnswers, reaisOf } from "../Csv.ts"
 import { isHidden, knownId, NO_PAGE, NOTHING, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const chargeHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const charges = yield* Charges
   const history = yield* EventHistory
   const deliveries = yield* DeliveryStore

@@ -22,10 +22,11 @@ import { invalidState, notFound, refusedAs, rejected, unknownCursor } from "../.
 import { answer } from "../../pipeline/Answer.ts"
 import { ofAccount, type Page } from "../../../database/statements/Paging.ts"
 import { createdBetween, instantFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
-import { csvAnswer, reaisOf } from "../Csv.ts"
+import { csvAnswers, reaisOf } from "../Csv.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const disputeHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const disputes = yield* Disputes
   const store = yield* DisputeStore
 

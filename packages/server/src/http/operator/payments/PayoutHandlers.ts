@@ -40,13 +40,14 @@ import {
 import { answer, created } from "../../pipeline/Answer.ts"
 import type { Page } from "../../../database/statements/Paging.ts"
 import { createdBetween, documentFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
-import { csvAnswer, reaisOf } from "../Csv.ts"
+import { csvAnswers, reaisOf } from "../Csv.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import { makeSettle } from "./SettlementHandlers.ts"
 import { isHidden, knownId, NO_PAGE, NOTHING, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const payouts = yield* Payouts
   const exceptions = yield* ExceptionStore
 

@@ -11,10 +11,11 @@ import { answer } from "../../pipeline/Answer.ts"
 import { createdBetween, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
 import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { makeSettle } from "./SettlementHandlers.ts"
-import { csvAnswer, reaisOf } from "../Csv.ts"
+import { csvAnswers, reaisOf } from "../Csv.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const refundHandlers = Effect.gen(function* () {
+  const csvAnswer = yield* csvAnswers
   const refunds = yield* RefundStore
 
   const handlers: OperatorHandlers<"refunds"> = {
