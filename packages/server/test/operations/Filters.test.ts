@@ -372,7 +372,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.include(lines[1]!, ';10,50;0,00;"a;b";"\'=HYPERLINK(""http://evil"")";52998224725;jose@example.com;')
         assert.strictEqual(lines[3], "# 2")
         // São Paulo is three hours behind UTC: a sale of the evening is of that day.
-        const local = new Date(Date.parse(sold.created_at) - 3 * 3_600_000).toISOString().slice(0, 19).replace("T", " ")
+        const local = formatInstant(Date.parse(sold.created_at) - 3 * 3_600_000)
+          .slice(0, 19)
+          .replace("T", " ")
         assert.strictEqual(lines[1]!.split(";")[1], local)
         const { call } = yield* makeOperator("viewer", [accountId])
         const masked = yield* call("GET", path)
