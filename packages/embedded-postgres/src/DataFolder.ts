@@ -15,6 +15,8 @@ export interface DataFolder {
   /** Without symbolic links. */
   readonly path: string
   readonly cluster: string
+  /** Of the server while it runs: its process id first, whether it is ready last. */
+  readonly pidFile: string
   readonly unfinishedCluster: string
   readonly password: string
   readonly log: string
@@ -44,6 +46,7 @@ export const open = Effect.fnUntraced(function* (wanted: string) {
   return {
     path,
     cluster: at("postgres"),
+    pidFile: at("postgres/postmaster.pid"),
     unfinishedCluster: at("postgres.new"),
     password: at("postgres-password"),
     log: at("postgres.log"),

@@ -18,7 +18,6 @@ import { once } from "node:events"
 import * as Fs from "node:fs/promises"
 import * as Net from "node:net"
 import { totalmem } from "node:os"
-import * as Path from "node:path"
 import { awaitReady } from "./Connection.ts"
 import type { DataFolder } from "./DataFolder.ts"
 import { attempt, elsewhere, failure, lastLines } from "./Failure.ts"
@@ -107,10 +106,8 @@ const launchPatiently = (options: ServerOptions) =>
 
 /** Stops the server that a killed process left running on this folder, and removes its `postmaster.pid`. */
 export const stopLeftover = Effect.fnUntraced(function* (folder: DataFolder) {
-  const pidFile = Path.join(folder.cluster, "postmaster.pid")
-  const pid = Number((yield* readIfPresent(pidFile))?.split("\n")[0])
-  if (!isAlive(pid)) return
-  if (yield* serves(pid, folder.cluster)) {
+  const pid = Number((yield* readIfPresent(folder.pidFile))?.split("\n")[0])
+  if (isAlive(pid) && (yield* serves(pid, folder.cluster))) {
     yield* Effect.logInfo(`Stopping the PostgreSQL server that the last run left behind (process ${pid})`)
     const exited = serves(pid, folder.cluster).pipe(
       Effect.repeat({ until: (running) => !running, schedule: Schedule.spaced("20 millis") })
@@ -124,7 +121,7 @@ export const stopLeftover = Effect.fnUntraced(function* (folder: DataFolder) {
   }
   // PostgreSQL refuses to start while any process has this id, also a zombie or another program. We have the lock on
   // the folder. Sessions that outlive their server are still found: they use its shared memory.
-  yield* remove(pidFile)
+  yield* remove(folder.pidFile)
 })
 
 class ServerExited extends Data.TaggedError("ServerExited")<{ readonly port: number; readonly log: string }> {
