@@ -52,6 +52,7 @@ export const serverFolders = [
   ["alerts/", "alerts of operators: what is found, the channels, the messages"],
   ["operations/", "audit log, request log, statistics, search, timelines"],
   ["schema/", "baseline, migrations, privileges, partitions, retention"],
+  ["cells/", "an account that moves to another cell"],
   ["http/pipeline/", "one HTTP pipeline for all listeners"],
   ["http/callbacks/", "the listener of providers' callbacks"],
   ["http/public/", "the listener of `/v1`: guard and handlers"],
@@ -62,7 +63,9 @@ export const serverFolders = [
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"],
   ["reconcile.ts", "the comparison with the banks as a process"],
-  ["secrets.ts", "sealing with the newest key as a process"]
+  ["secrets.ts", "sealing with the newest key as a process"],
+  ["keysMap.ts", "which cell has which keys, as a process"],
+  ["move.ts", "an account's move as a process"]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])

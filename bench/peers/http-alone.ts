@@ -52,6 +52,7 @@ const cached: Cached = {
     onboardingStatus: "completed",
     defaultExpiresInSeconds: 86_400,
     chargesPaused: false,
+    isMoved: false,
     connectionId: null
   }
 }

@@ -31,5 +31,5 @@ await runBuild(builds.service, async (dir) => {
   // Alone: modules that it shared with other programs would run before its first import, the compiler of schemas.
   await buildTogether("main")
   await buildTogether("reconcile")
-  await buildTogether("migrate", "maintain", "secrets")
+  await buildTogether("migrate", "maintain", "secrets", "keysMap", "move")
 })

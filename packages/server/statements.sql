@@ -75,8 +75,8 @@ SELECT
     a.charges_paused
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
-  ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.statement_account,
+  ) AS charges_stopped, a.moved_to, a.connection_id,
+  (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id, a.approval_limit, a.statement_account,
   (
     SELECT
       json_build_object(
@@ -86,8 +86,8 @@ SELECT
     FROM limits l
     WHERE l.owner_id = a.id
   ) AS limits, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
+  coalesce((SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available'), 0) AS available,
+  coalesce((SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending'), 0) AS pending
 FROM accounts a
 WHERE a.id = $1::uuid;
 
@@ -104,8 +104,8 @@ SELECT
       FROM acquirer_connections k
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
-  ) AS charges_stopped, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
-  a.approval_limit, a.statement_account,
+  ) AS charges_stopped, a.moved_to, a.connection_id,
+  (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id, a.approval_limit, a.statement_account,
   (
     SELECT
       json_build_object(
@@ -115,8 +115,8 @@ SELECT
     FROM limits l
     WHERE l.owner_id = a.id
   ) AS limits, a.created_at,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available') AS available,
-  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending') AS pending
+  coalesce((SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'available'), 0) AS available,
+  coalesce((SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = 'pending'), 0) AS pending
 FROM accounts a
 WHERE a.id = $1::uuid;
 
@@ -218,7 +218,8 @@ SELECT
     a.charges_paused
     OR (SELECT i.charges_paused FROM installation_settings i WHERE i.id)
     OR EXISTS (SELECT FROM acquirer_connections k WHERE k.id = a.connection_id AND k.charges_paused)
-  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  ) AS charges_paused, a.moved_to IS NOT NULL AS is_moved, a.connection_id,
+  (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
   of_account.requests_per_minute AS account_requests_per_minute,
   num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
@@ -246,7 +247,8 @@ SELECT
       FROM acquirer_connections k
       WHERE k.id = coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) AND k.charges_paused
     )
-  ) AS charges_paused, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
+  ) AS charges_paused, a.moved_to IS NOT NULL AS is_moved, a.connection_id,
+  (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
   (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, of_key.requests_per_minute,
   of_account.requests_per_minute AS account_requests_per_minute,
   num_nonnulls (of_key.payouts_per_hour, of_key.payouts_per_day, of_key.payout_cents_per_day, of_key.recipients) > 0 AS is_payout_limited
@@ -1537,8 +1539,10 @@ WITH
         FROM
           (
             SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
-            FROM scanned
-            WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
+            FROM scanned s
+            WHERE
+              (kind LIKE 'charge.%' OR kind LIKE 'payment.%')
+              AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = s.account_id AND s.transaction_id <= a.arrived_until)
             OFFSET 0
           ) c
         OFFSET 0
@@ -1692,8 +1696,10 @@ WITH
         FROM
           (
             SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
-            FROM scanned
-            WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
+            FROM scanned s
+            WHERE
+              (kind LIKE 'charge.%' OR kind LIKE 'payment.%')
+              AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = s.account_id AND s.transaction_id <= a.arrived_until)
             OFFSET 0
           ) c
         OFFSET 0

@@ -14,7 +14,15 @@ import { STATEMENT_MADE } from "../src/database/statements/Statement.ts"
 
 const server = join(import.meta.dirname, "..")
 const file = join(server, "statements.sql")
-const programs = new Set(["main.ts", "migrate.ts", "maintain.ts", "reconcile.ts", "secrets.ts"])
+const programs = new Set([
+  "main.ts",
+  "migrate.ts",
+  "maintain.ts",
+  "reconcile.ts",
+  "secrets.ts",
+  "keysMap.ts",
+  "move.ts"
+])
 
 interface Made {
   readonly text: string

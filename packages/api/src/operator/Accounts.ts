@@ -6,6 +6,7 @@ import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { Document } from "@pix-payments/domain/DocumentField"
 import { LimitChanges, Limits } from "@pix-payments/domain/Limits"
 import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
 import { decoder, nullable, wholeNumber } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
@@ -14,7 +15,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
+import { InvalidDocument, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { byId, Count, Id, StatementAccount, StatementAccountInput } from "./Fields.ts"
@@ -28,9 +29,16 @@ export const PayoutFee = Schema.Struct({
 }).annotate({ identifier: "PayoutFee" })
 export type PayoutFee = typeof PayoutFee.Type
 
+/** `moved`: it moves to another cell, or lives there. */
+const OperatorAccountStatus = Schema.Literals([...AccountStatus.literals, "moved"])
+
 /** An account with its settings and its balance. */
 export const OperatorAccount = Schema.Struct({
   ...Account.fields,
+  status: open(OperatorAccountStatus),
+  moved_to: Schema.NullOr(Schema.String).annotateKey({
+    description: "The cell that the account moves to, or has moved to. Null: it lives in this one."
+  }),
   payout_fee: PayoutFee,
   default_expires_in: Schema.Int.annotate({ description: "Seconds until a charge without `expires_in` expires." }),
   release_delay: Count.annotate({ description: "Seconds between a payment and its release to `available`." }),
@@ -101,6 +109,14 @@ export const UpdateAccount = Schema.Struct({
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 
+/** The body of `POST /accounts/{id}/move`. */
+export const MoveAccount = Schema.Struct({
+  target: text(1, 20).annotateKey({ description: "The name of the cell that it moves to, as its `CELL` says." })
+}).annotate({ identifier: "MoveAccount" })
+export type MoveAccount = typeof MoveAccount.Type
+
+export const decodeMoveAccount = decoder(MoveAccount)
+
 export const decodeCreateAccount = decoder(CreateAccount)
 
 export const decodeUpdateAccount = decoder(UpdateAccount)
@@ -132,13 +148,25 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       params: byId,
       payload: UpdateAccount,
       success: [OperatorAccount, waiting],
-      error: [NotFound, ValidationError]
+      error: [NotFound, InvalidState, ValidationError]
     })
       .annotate(Access, { roles: ["admin"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Change an account's settings")
       .annotate(
         OpenApi.Description,
         "With four eyes, another `connection_id` or `approval_limit`, and a higher limit, is 202. Of `limits`, a field that is absent stays; null removes the limit."
+      ),
+    HttpApiEndpoint.post("move", "/:id/move", {
+      params: byId,
+      payload: MoveAccount,
+      success: OperatorAccount.pipe(HttpApiSchema.status(202)),
+      error: [NotFound, InvalidState, ValidationError]
+    })
+      .annotate(Access, { roles: ["admin"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Freeze an account that moves to another cell")
+      .annotate(
+        OpenApi.Description,
+        "From now on its requests to `/v1` are 503. The owner of the databases runs `move`, which brings it there, or `move --undo`."
       )
   )
   .prefix("/operator/v1/accounts")

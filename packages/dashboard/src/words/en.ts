@@ -24,6 +24,7 @@ const states = {
   active: "active",
   failing: "failing",
   inactive: "inactive",
+  moved: "moved to another cell",
   revoked: "revoked",
   ended: "ended",
   consistent: "consistent",

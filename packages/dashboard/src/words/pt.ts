@@ -24,6 +24,7 @@ export const pt: Words = {
     active: "em uso",
     failing: "com falhas",
     inactive: "fora de uso",
+    moved: "em outra célula",
     revoked: "revogada",
     ended: "encerrada",
     consistent: "consistente",

@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ApprovalRequired, Authority, isAuthorized } from "../operators/approvals/Authority.ts"
-import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
+import { InvalidStateError, NotFoundError, type UnknownCursor } from "../base/Errors.ts"
 import { Ids } from "../base/Ids.ts"
 import { Settings, type SettingsShape } from "../base/Settings.ts"
 import { ofAccount } from "../ledger/Ledger.ts"
@@ -80,6 +80,8 @@ export interface AccountRow {
   readonly charges_paused: boolean
   /** By the account or by the installation. */
   readonly charges_stopped: boolean
+  /** The cell that it moves to, or lives in. */
+  readonly moved_to: string | null
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   readonly approval_limit: bigint | null
@@ -111,7 +113,12 @@ export class Accounts extends Context.Service<
     readonly update: (
       id: string,
       changes: Partial<AccountSettings>
-    ) => Effect.Effect<AccountRow, NotFoundError | ApprovalRequired | Unavailable>
+    ) => Effect.Effect<AccountRow, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
+    /** Freezes an account that moves to another cell. */
+    readonly move: (
+      id: string,
+      target: string
+    ) => Effect.Effect<AccountRow, NotFoundError | InvalidStateError | Unavailable>
     readonly createApplication: (
       accountId: string,
       name: string
@@ -182,6 +189,14 @@ export class Accounts extends Context.Service<
         ),
 
         update: update(sql, get),
+
+        move: Effect.fn("Accounts.move")(function* (id, target) {
+          const frozen = yield* sql`UPDATE accounts SET moved_to = ${target}::text
+            WHERE id = ${id}::uuid AND coalesce(moved_to, ${target}::text) = ${target}::text RETURNING id`
+          const row = yield* get(id)
+          return frozen.length > 0 ? row : yield* new InvalidStateError({ status: "moved" })
+        }, runToCompletion(sql)),
+
         ...applications(sql, ids, get)
       })
     })
@@ -220,7 +235,7 @@ const update = (sql: SqlClient, get: Get): Accounts["Service"]["update"] =>
         approval_limit = ${approvalLimit},
         statement_account = CASE WHEN ${changes.statement_account !== undefined}::boolean
           THEN ${jsonOf(changes.statement_account)}::json ELSE statement_account END
-      WHERE id = ${id}::uuid AND (
+      WHERE id = ${id}::uuid AND moved_to IS NULL AND (
         (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit}
           AND (approval_limit IS NULL OR auto_payout_enabled
             OR ${changes.auto_payout_enabled ?? false}::boolean = false)
@@ -230,6 +245,7 @@ const update = (sql: SqlClient, get: Get): Accounts["Service"]["update"] =>
       )
       RETURNING id`
       const row = yield* get(id)
+      if (row.moved_to !== null) return yield* new InvalidStateError({ status: "moved" })
       return changed.length > 0 ? row : yield* new ApprovalRequired()
     },
     sql.withTransaction,
@@ -284,13 +300,13 @@ const applications = (
 const jsonOf = (value: StatementAccount | null | undefined): string | null => (value ? JSON.stringify(value) : null)
 
 const balanceOf = (kind: string) =>
-  `(SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}') AS ${kind}`
+  `coalesce((SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}'), 0) AS ${kind}`
 
 const columns = (
   acquirer: SettingsShape["acquirer"]
 ) => `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, a.statement_account, ${limitsOf("a.id")} AS limits, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.moved_to, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, a.statement_account, ${limitsOf("a.id")} AS limits, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
 
 const findStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns(acquirer)} FROM accounts a WHERE a.id = ${id}`)

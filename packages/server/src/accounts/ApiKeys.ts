@@ -12,6 +12,7 @@ import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hash, randomBytes } from "node:crypto"
 import { Ids } from "../base/Ids.ts"
@@ -76,7 +77,7 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
-      const { acquirer } = yield* Settings
+      const { acquirer, cell } = yield* Settings
 
       const toCached = cachedFrom(acquirer)
       const cache = makeCache()
@@ -109,10 +110,11 @@ export class ApiKeys extends Context.Service<
         create: Effect.fn("ApiKeys.create")(function* (input) {
           const authority = yield* Authority
           const { epochMs, id } = ids.next()
-          const key = `pix_${randomBytes(32).toString("base64url")}`
+          const head = Option.match(cell, { onNone: () => "pix_", onSome: (name) => `pix_${name}.` })
+          const key = head + randomBytes(32).toString("base64url")
           const rows = yield* sql<ApiKeyRow>`
             INSERT INTO api_keys (id, application_id, name, prefix, hash, scopes, expires_at, created_at)
-            SELECT ${id}::uuid, p.id, ${input.name}::text, ${key.slice(0, 12)}::text, ${hashOf(key)}::text,
+            SELECT ${id}::uuid, p.id, ${input.name}::text, ${key.slice(0, head.length + 8)}::text, ${hashOf(key)}::text,
               string_to_array(${input.scopes.join(",")}::text, ','),
               to_timestamp(${input.expiresAtMs ?? null}::double precision / 1000),
               to_timestamp(${epochMs}::double precision / 1000)
@@ -191,7 +193,7 @@ const callersStatement = (acquirer: SettingsShape["acquirer"]) =>
     { hashes: texts },
     ({ hashes }) => `
   SELECT k.hash, k.id AS key_id, k.scopes, k.expires_at, p.id AS application_id, a.id AS account_id, a.name, a.document,
-    a.status, a.onboarding_status, a.default_expires_in, ${chargesStopped[acquirer]} AS charges_paused, a.connection_id,
+    a.status, a.onboarding_status, a.default_expires_in, ${chargesStopped[acquirer]} AS charges_paused, a.moved_to IS NOT NULL AS is_moved, a.connection_id,
     ${defaultConnectionId} AS default_connection_id, ${GENERATION} AS generation, of_key.requests_per_minute,
     of_account.requests_per_minute AS account_requests_per_minute, ${limitsPayouts("of_key")} AS is_payout_limited
   FROM api_keys k JOIN applications p ON p.id = k.application_id JOIN accounts a ON a.id = p.account_id
@@ -214,6 +216,7 @@ interface CallerRow {
   readonly onboarding_status: Cached["account"]["onboardingStatus"]
   readonly default_expires_in: number
   readonly charges_paused: boolean
+  readonly is_moved: boolean
   readonly connection_id: string | null
   readonly default_connection_id: string | null
   readonly generation: string
@@ -241,6 +244,7 @@ const cachedFrom =
       onboardingStatus: row.onboarding_status,
       defaultExpiresInSeconds: row.default_expires_in,
       chargesPaused: row.charges_paused,
+      isMoved: row.is_moved,
       connectionId: connectionOf(acquirer, row)
     }
   })

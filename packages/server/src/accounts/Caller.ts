@@ -36,6 +36,8 @@ interface Identity {
     readonly onboardingStatus: OnboardingStatus
     readonly defaultExpiresInSeconds: number
     readonly chargesPaused: boolean
+    /** It moves to another cell, or lives there. */
+    readonly isMoved: boolean
     /** The connection of its charges: null is the simulator's, undefined that it has none. */
     readonly connectionId: string | null | undefined
   }

@@ -22,6 +22,7 @@ export class EnvironmentError extends Schema.TaggedError<EnvironmentError>()("En
 export const secretVariables = [
   "DATABASE_URL",
   "MIGRATIONS_DATABASE_URL",
+  "TARGET_DATABASE_URL",
   "OPERATOR_TOKEN",
   "SECRETS_KEYS",
   "OIDC_CLIENT_SECRET",

@@ -107,6 +107,9 @@ const parseKeys = Effect.fnUntraced(function* (text: string) {
   return [keyOf(first), ...others.map(keyOf)] as const satisfies Keys
 })
 
+/** The ids of the keys in a value of `SECRETS_KEYS`. */
+export const keyIdsOf = (text: string) => Effect.map(parseKeys(text), (keys) => keys.map(({ id }) => id))
+
 const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
 
 const FILE = "secrets.key"

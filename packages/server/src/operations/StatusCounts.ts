@@ -9,6 +9,7 @@
  * - Each change is counted once, in the order of commits and up to the oldest transaction that has not ended. A read adds
  *   the changes after that, so that it agrees with the tables at its snapshot.
  * - One process counts at a time, and one round at most `CHANGES_PER_ROUND`.
+ * - What was counted in another cell comes as counts with its account (`cells/AccountMove.ts`).
  *
  * An unpaid charge counts as expired from the end of the minute in which it expires. A charge without the acquirer's answer
  * has no change yet, and is not counted here.
@@ -155,7 +156,8 @@ const additions = `
       SELECT c.account_id, c.resource, c.resource_id, c.status, c.created_at, ${previousStatus} AS previous
       FROM (
         SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
-        FROM scanned WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
+        FROM scanned s WHERE (kind LIKE 'charge.%' OR kind LIKE 'payment.%')
+          AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = s.account_id AND s.transaction_id <= a.arrived_until)
         OFFSET 0
       ) c
       OFFSET 0

@@ -134,6 +134,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           onboardingStatus: account.onboarding_status,
           defaultExpiresInSeconds: account.default_expires_in,
           chargesPaused: false,
+          isMoved: false,
           connectionId: null
         }
       }

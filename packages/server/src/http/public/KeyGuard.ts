@@ -4,7 +4,7 @@
  * Guarantees:
  * - A body is not waited for without a key that is known.
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
- * - While nobody may be called, a creation is `SERVICE_UNAVAILABLE`.
+ * - While nobody may be called, a creation is `SERVICE_UNAVAILABLE`; so is every request of an account that moves to another cell, or has.
  * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where no statement proves
  *   that the caller is as cached (`accounts/Caller.ts`), the request starts again here, with a confirmed one.
  *
@@ -94,7 +94,7 @@ const protect = (
     Effect.flatMap(keys.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
       const isAdmitted = identified(request, caller, admit)
       if (caller === undefined) return Effect.fail(new Unauthorized({}))
-      if (!isAdmitted) return Effect.fail(new ServiceUnavailable({}))
+      if (!isAdmitted || caller.account.isMoved) return Effect.fail(new ServiceUnavailable({}))
       if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
       const waitSeconds = limit.take(caller, counted)
       if (waitSeconds > 0) return rateLimited(waitSeconds)
@@ -104,7 +104,12 @@ const protect = (
   return (request, admit) => {
     const { cached, key } = request.credentials
     if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
-    if (cached === undefined || runCached === undefined || (takesBody && request.body === undefined)) {
+    if (
+      cached === undefined ||
+      cached.account.isMoved ||
+      runCached === undefined ||
+      (takesBody && request.body === undefined)
+    ) {
       return withLookup(request, key, admit, new Map())
     }
     const query = decodeFor(request, cached)

@@ -4,6 +4,7 @@
  * Guarantees:
  * - A change is applied at once in the process that made it, and within seconds in the others.
  * - A connection that is replaced is closed after its last call has ended. Calls go to the new one meanwhile.
+ * - A connection whose row is gone (it moved to another cell) is closed likewise.
  * - Opening a connection sends nothing and delays no other. A connection that cannot be opened stays as it was, or is
  *   unusable; the log has the reason once.
  */
@@ -79,9 +80,7 @@ export class ConnectionRegistry extends Context.Service<
         const before = entry.opened
         entry.opened = opened
         entry.problem = undefined
-        if (before === undefined) return Effect.void
-        before.isReplaced = true
-        return closeUnused(before)
+        return before === undefined ? Effect.void : retire(before)
       }
 
       const refuse = (entry: Entry, { part, reason }: InvalidConnection) => {
@@ -121,6 +120,11 @@ export class ConnectionRegistry extends Context.Service<
 
       const refresh = Effect.gen(function* () {
         const rows = yield* store.all
+        for (const [id, { opened }] of entries) {
+          if (rows.some((row) => row.id === id)) continue
+          entries.delete(id)
+          if (opened !== undefined) yield* retire(opened)
+        }
         yield* Effect.forEach(
           rows,
           (row) => {
@@ -133,7 +137,7 @@ export class ConnectionRegistry extends Context.Service<
           },
           { concurrency: "unbounded", discard: true }
         )
-      })
+      }).pipe(Semaphore.makeUnsafe(1).withPermits(1))
 
       const statusOf: ConnectionRegistry["Service"]["statusOf"] = ({ open: opened }) =>
         opened === undefined ? Effect.undefined : opened.client.connection.status
@@ -194,5 +198,10 @@ interface Entry {
 }
 
 const registered = ({ opened, problem, row }: Entry): RegisteredConnection => ({ row, open: opened, problem })
+
+const retire = (opened: Opened) => {
+  opened.isReplaced = true
+  return closeUnused(opened)
+}
 
 const closeUnused = ({ calls, scope }: Opened) => (calls === 0 ? Scope.close(scope, Exit.void) : Effect.void)

@@ -82,6 +82,8 @@ export const accountTables = [
     charges_paused boolean NOT NULL DEFAULT false,
     connection_id uuid REFERENCES acquirer_connections, -- null: the default one
     statement_account json, -- bank, branch and number by which programs find it in OFX
+    moved_to text, -- the cell that it moves or has moved to; null: it lives here
+    arrived_until xid8, -- of an account that came from another cell: its changes up to here were counted there
     created_at timestamptz NOT NULL
   )`,
   `CREATE INDEX accounts_of_connection ON accounts (connection_id) WHERE connection_id IS NOT NULL`,

@@ -23,7 +23,7 @@ export const providerTables = [
   `-- Returns and MEDs that wait for the payment of their Pix.
   CREATE TABLE early_reversals (
     id uuid PRIMARY KEY, -- of its notification, and of its exception
-    connection_id uuid NOT NULL,
+    connection_id uuid NOT NULL REFERENCES acquirer_connections,
     end_to_end_id text NOT NULL,
     is_taken boolean NOT NULL, -- a MED's return that exceptions gave: it waits for the account that accepts their rest
     notification json NOT NULL
@@ -61,7 +61,7 @@ export const providerTables = [
   `-- Money and notifications that fit nothing, for operators.
   CREATE TABLE acquirer_exceptions (
     id uuid PRIMARY KEY,
-    connection_id uuid NOT NULL,
+    connection_id uuid NOT NULL REFERENCES acquirer_connections, -- none is stored for a connection that has moved away
     kind text NOT NULL ${oneOf("kind", exceptionKinds)},
     status text NOT NULL ${oneOf("status", exceptionStatuses)},
     amount bigint NOT NULL CHECK (amount > 0 OR kind = 'unreadable'), -- cents

@@ -1,6 +1,7 @@
 /** What is older than its retention is removed, while the service continues. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it, layer } from "@effect/vitest"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -103,7 +104,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Maintenance", (it) =>
           RETURNING id, subject
         )
         INSERT INTO acquirer_exceptions (id, connection_id, kind, status, amount, unallocated, occurred_at, created_at)
-        SELECT id, uuidv7(), 'unmatched_dispute', 'open', 1, 0, now(), now() FROM report WHERE subject = 'waits'
+        SELECT id, '${SIMULATOR_CONNECTION}', 'unmatched_dispute', 'open', 1, 0, now(), now() FROM report WHERE subject = 'waits'
         RETURNING id`
       )
       yield* sql.unsafe(

@@ -1,7 +1,12 @@
 /**
  * The operator routes of accounts, applications and keys.
  */
-import { decodeCreateAccount, decodeUpdateAccount, type OperatorAccount } from "@pix-payments/api/operator/Accounts"
+import {
+  decodeCreateAccount,
+  decodeMoveAccount,
+  decodeUpdateAccount,
+  type OperatorAccount
+} from "@pix-payments/api/operator/Accounts"
 import { decodeCreateApplication, decodeUpdateApplication } from "@pix-payments/api/operator/Applications"
 import { decodeCreateApiKey, decodeUpdateApiKey } from "@pix-payments/api/operator/Keys"
 import { Forbidden } from "@pix-payments/api/WireErrors"
@@ -11,15 +16,17 @@ import { loosenedLimits, withChanges } from "@pix-payments/domain/Limits"
 import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { Accounts, type AccountSettings } from "../../../accounts/Accounts.ts"
 import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
-import { RequestRefused } from "../../../base/Errors.ts"
+import { InvalidStateError, RequestRefused } from "../../../base/Errors.ts"
+import { Settings } from "../../../base/Settings.ts"
 import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { PausedDeliveries } from "../../../webhooks/deliveries/PausedDeliveries.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { fourEyes } from "../approvals/FourEyes.ts"
@@ -32,6 +39,7 @@ export const accountHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const pausedDeliveries = yield* PausedDeliveries
   const { run } = yield* fourEyes
+  const { cell } = yield* Settings
 
   const handlers: OperatorHandlers<"accounts"> = {
     create: ({ body }) =>
@@ -82,7 +90,18 @@ export const accountHandlers = Effect.gen(function* () {
             return answer(200, toOperatorAccount(row))
           }
         )
-      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState })),
+    move: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const { target } = yield* decodeBody(body, decodeMoveAccount)
+        if (Option.isNone(cell)) return yield* new InvalidStateError({ status: "no cell" })
+        if (cell.value === target) {
+          return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["target"] })
+        }
+        const row = yield* accounts.move(id, target).pipe(audit.recordWith("accounts.move", { after: { target } }))
+        return answer(202, toOperatorAccount(row))
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))
   }
   return handlers
 })

@@ -10,6 +10,8 @@ import { toAccount } from "../../public/AccountHandlers.ts"
 /** The account resource of `/operator/v1`. */
 export const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   ...toAccount(row),
+  status: row.moved_to === null ? row.status : "moved",
+  moved_to: row.moved_to,
   payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
   default_expires_in: row.default_expires_in,
   release_delay: row.release_delay,

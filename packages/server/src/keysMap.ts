@@ -1,0 +1,57 @@
+/**
+ * Prints which cell answers what, for a router: a line for each API key (the SHA-256 of the key, as HAProxy computes it) with
+ * `keys`, and for each connection with `connections`. Of all cells together it is the map.
+ *
+ * It contains no secret. It reads the settings of the server.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Environment from "./base/Environment.ts"
+import { Settings } from "./base/Settings.ts"
+import * as Database from "./database/Database.ts"
+import { requireCell } from "./schema/InstalledCell.ts"
+import * as StartupMessage from "./startup/StartupMessage.ts"
+
+const CELL = "(SELECT value FROM installation WHERE name = 'cell')"
+
+const statements: Readonly<Record<string, string>> = {
+  keys: `SELECT k.hash || ' ' || ${CELL} AS line FROM api_keys k JOIN applications p ON p.id = k.application_id
+    JOIN accounts a ON a.id = p.account_id WHERE a.moved_to IS NULL AND k.revoked_at IS NULL`,
+  connections: `SELECT id || ' ' || ${CELL} AS line FROM acquirer_connections WHERE kind = 'api-pix'`
+}
+
+const services = Layer.effectDiscard(requireCell).pipe(
+  Layer.provideMerge(Database.layer),
+  Layer.provide(Database.DatabaseLocation.layer),
+  Layer.provide(Settings.layer),
+  Layer.provideMerge(Layer.effectDiscard(Effect.andThen(Config.Redacted("DATABASE_URL"), Config.String("CELL")))),
+  Layer.provide(Environment.layer)
+)
+
+const print = (line: string) =>
+  Effect.callback<void>((resume) => void process.stdout.write(`${line}\n`, () => resume(Effect.void)))
+
+const [of = "", ...others] = process.argv.slice(2)
+const asked = others.length === 0 ? statements[of] : undefined
+
+const program =
+  asked === undefined
+    ? Effect.andThen(
+        print("Nothing was done. Write: keys-map keys, or keys-map connections."),
+        Effect.sync(() => void (process.exitCode = 1))
+      )
+    : // @effect-diagnostics-next-line strictEffectProvide:off
+      Effect.provide(
+        Effect.flatMap(SqlClient, (sql) =>
+          Stream.runForEach(sql.unsafe<{ line: string }>(asked).stream, ({ line }) => print(line))
+        ),
+        services
+      ).pipe(
+        Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`)))
+      )
+
+NodeRuntime.runMain(program, { disableErrorReporting: true })
