@@ -73,7 +73,8 @@ export const requestsQuery = { ...listQuery, ...requestFilters }
 
 export const auditQuery = {
   ...listQuery,
-  action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." }))
+  action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." })),
+  ...createdFilters
 }
 
 /** The entries of an export. */

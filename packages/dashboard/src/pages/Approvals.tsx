@@ -44,7 +44,9 @@ export const Approvals = () => {
         actions={selected.value.length > 0 && <Selected of={selected} onDone={reload} />}
         empty={text.empty}
         filters={[
-          { name: "status", label: fields.status, options: ApprovalStatus.literals, nameOf: approvalStateName }
+          { name: "status", label: fields.status, options: ApprovalStatus.literals, nameOf: approvalStateName },
+          { name: "created", label: fields.created, kind: "period" },
+          { name: "account_id", label: fields.account, kind: "account" }
         ]}
         load={(api, query) =>
           Effect.tap(api.approvals.list({ query }), ({ data }) =>

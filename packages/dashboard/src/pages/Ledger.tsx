@@ -93,6 +93,7 @@ export const Ledger = () => {
         empty={empty.ledger}
         filters={[
           { name: "account_id", label: fields.account, kind: "account" },
+          { name: "created", label: fields.created, kind: "period" },
           { name: "resource_id", label: fields.resource }
         ]}
         actions={

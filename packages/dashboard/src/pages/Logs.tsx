@@ -90,7 +90,10 @@ export const Audit = () => {
     <List
       title={nav.audit}
       empty={empty.audit}
-      filters={[{ name: "action", label: fields.action }]}
+      filters={[
+        { name: "action", label: fields.action },
+        { name: "created", label: fields.created, kind: "period" }
+      ]}
       load={(api, query) => api.audit.list({ query })}
       columns={[
         {

@@ -148,7 +148,11 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         q: ["maria silva"]
       }
     },
-    "/operator/v1/approvals": { table: "approvals", values: { status: ApprovalStatus.literals } },
+    "/operator/v1/approvals": {
+      table: "approvals",
+      values: { status: ApprovalStatus.literals },
+      walked: { ...created, account_id: [accountId] }
+    },
     "/operator/v1/disputes": {
       table: "disputes",
       values: { charge_id: [some.charge], status: DisputeStatus.literals },
@@ -176,7 +180,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
-      values: { status: exceptionStatuses, kind: exceptionKinds }
+      values: { status: exceptionStatuses, kind: exceptionKinds },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",
@@ -214,7 +219,11 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       values: {}
     },
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
-    "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
+    "/operator/v1/audit": {
+      table: "audit",
+      values: { action: ["keys.revoke", "installation.use"] },
+      walked: created
+    },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
     "/operator/v1/accounts/{id}/transactions": {
       table: "ledger_transfers",
@@ -242,7 +251,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
-      values: { account_id: [accountId], resource_id: [some.charge] }
+      values: { account_id: [accountId], resource_id: [some.charge] },
+      walked: created
     }
   }
   return routes.map(({ filters, template }) => {
@@ -272,7 +282,7 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "q" || filter === "same_payer_as") return "false"
   // A request of nobody's key is of no account.
   if (filter === "account_id" && table === "requests") return `account_id = '${value}' AND key_id IS NOT NULL`
-  const createdAt = table === "disputes" ? "opened_at" : table === "requests" ? "at" : "created_at"
+  const createdAt = table === "disputes" ? "opened_at" : /^(requests|audit)$/.test(table) ? "at" : "created_at"
   if (filter === "created_after") return `${createdAt} > '${value}'`
   if (filter === "created_before") return `${createdAt} < '${value}'`
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
@@ -288,7 +298,8 @@ const meaning = (table: string, filter: string, value: string): string => {
 
 /** Of a list, the filters that a cursor must be in as well: those say what the list is of. */
 export const isScope = ({ template }: ListAsked, filter: string): boolean =>
-  (filter === "account_id" && /charges|payouts|disputes|refunds|deliveries|requests/.test(template)) ||
+  (filter === "account_id" &&
+    /charges|payouts|disputes|refunds|deliveries|requests|exceptions|approvals/.test(template)) ||
   (filter === "origin" && /charges/.test(template))
 
 const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
