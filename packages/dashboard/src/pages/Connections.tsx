@@ -63,7 +63,7 @@ export const Connections = () => {
             connection.certificate_expires_at && (
               <Deadline of={connection.certificate_expires_at} warnMs={CERTIFICATE_WARNING_MS} />
             ),
-          wide: true
+          right: true
         },
         {
           name: text.webhook,
