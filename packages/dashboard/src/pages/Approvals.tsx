@@ -65,7 +65,7 @@ export const Approvals = () => {
               summary.balance_after !== null && <span class="nowrap">{money(summary.balance_after)}</span>
           },
           { name: text.by, cell: (approval) => <Requester of={approval} />, wide: true },
-          { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true },
+          { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true, isTime: true },
           {
             name: fields.status,
             right: true,

@@ -112,7 +112,7 @@ export const Ledger = () => {
                   {entryName(reason)} <ResourceLink name={reason} id={id} />
                 </div>
                 <div class="narrow quiet under">
-                  {ledgerAccountName(from)} → {ledgerAccountName(to)} ·{" "}
+                  {ledgerAccountName(from)} › {ledgerAccountName(to)} ·{" "}
                   <Owner of={from.account_id === null ? to : from} />
                 </div>
               </>
@@ -126,7 +126,7 @@ export const Ledger = () => {
             cell: ({ reason, resource_id: id }) => <ResourceLink name={reason} id={id} />,
             wide: true
           },
-          { name: fields.created, cell: (entry) => <Moment of={entry.created_at} />, right: true }
+          { name: fields.created, cell: (entry) => <Moment of={entry.created_at} />, right: true, isTime: true }
         ]}
       />
       {verification.value !== undefined && <Verification of={verification.value} />}

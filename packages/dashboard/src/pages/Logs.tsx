@@ -63,7 +63,7 @@ export const Requests = () => {
         { name: fields.duration, cell: (request) => `${request.duration_ms} ms`, right: true, wide: true },
         { name: fields.resource, cell: (request) => <ResourceOf of={request} />, wide: true },
         { name: fields.request, cell: (request) => <RequestLink id={request.request_id} />, wide: true },
-        { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true }
+        { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true, isTime: true }
       ]}
     />
   )
@@ -124,7 +124,7 @@ export const Audit = () => {
           name: fields.changes,
           cell: ({ after, before }) => <Changes before={before} after={after} nameOf={fieldName} />
         },
-        { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
+        { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true, isTime: true }
       ]}
     />
   )

@@ -77,7 +77,7 @@ export const Payouts = () => {
         },
         { name: fields.reference, cell: ({ reference }) => <bdi>{reference}</bdi>, wide: true },
         { name: fields.account, cell: (payout) => <AccountName id={payout.account_id} />, wide: true },
-        { name: fields.created, cell: (payout) => <Moment of={payout.created_at} />, right: true }
+        { name: fields.created, cell: (payout) => <Moment of={payout.created_at} />, right: true, isTime: true }
       ]}
     />
   )

@@ -89,7 +89,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
             assert.strictEqual(await page.getByRole("main").locator("table:not(.stacked)").count(), 0, path)
           }
           await page.goto("/ledger")
-          await page.getByRole("row").filter({ hasText: "available → payouts in transit" }).first().waitFor()
+          await page.getByRole("row").filter({ hasText: "available › payouts in transit" }).first().waitFor()
           await visit.look("phone-ledger")
           await page.goto("/charges?q=curta")
           const short = page.getByRole("row").filter({ hasText: "curta-1" })

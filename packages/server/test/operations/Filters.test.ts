@@ -324,6 +324,17 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.deepInclude(last, { has_more: false, next: null })
         assert.lengthOf(last.data, 1)
       }
+      // Oldest first, they are the first, and what is left to look at comes after them.
+      const query = { account_id: accountId, status: "failed", order: "asc" }
+      const oldest = yield* asked(operate, "/charges", query)
+      assert.lengthOf(oldest.data, 3)
+      let lookedAt = oldest.looked_at
+      for (let next = oldest.next; next !== null;) {
+        const page = yield* asked(operate, "/charges", { ...query, starting_after: next })
+        assert.deepStrictEqual(page.data, [])
+        ;[next, lookedAt] = [page.next, lookedAt + page.looked_at]
+      }
+      assert.strictEqual(lookedAt, 55_003)
       const sum = yield* operated<Summary>("GET", `/charges/summary?account_id=${accountId}`)
       assert.isTrue(sum.at_least)
       assert.isAtLeast(sum.count, 10_000)

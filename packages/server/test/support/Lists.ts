@@ -35,6 +35,8 @@ export interface ListAsked {
   /** Filters that no index serves beside others: each is asked for alone, and with an account. */
   readonly walked: Readonly<Record<string, ReadonlyArray<string>>>
   readonly means: (filter: string, value: string) => string
+  /** It may also be read oldest first. */
+  readonly isOrdered: boolean
 }
 
 const states = ["scheduled", "delivering", "delivered", "failed", "canceled"]
@@ -255,7 +257,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       walked: created
     }
   }
-  return routes.map(({ filters, template }) => {
+  return routes.map(({ filters, isOrdered, template }) => {
     const found = known[template]
     const listed = { ...found?.values, ...found?.walked }
     const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in listed))
@@ -266,6 +268,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       isPublic: template.startsWith("/v1/"),
       scope: [],
       walked: {},
+      isOrdered,
       means: (filter, value) => meaning(found.table, filter, value),
       ...found
     }
@@ -317,10 +320,12 @@ const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
 const routes = [...paymentsRoutes, ...operatorRoutes]
   .map((route) => ({ template: route.template, fields: fieldsOf(route) }))
   .filter(({ fields }) => fields.includes("starting_after"))
-  .map(({ fields, template }) => ({
-    template,
-    filters: fields.filter((name) => name !== "starting_after" && name !== "limit")
-  }))
+  .map(({ fields, template }) => {
+    // The order of disputes is one of the few that are not decided.
+    const isOrdered = fields.includes("order") && !template.endsWith("/disputes")
+    const others = ["starting_after", "limit", ...(isOrdered ? ["order"] : [])]
+    return { template, isOrdered, filters: fields.filter((name) => !others.includes(name)) }
+  })
 
 /** Every choice of one value, or of none, for each filter. Ends of time come together. */
 export const combinationsOf = ({ values, walked }: ListAsked): ReadonlyArray<Query> => {
