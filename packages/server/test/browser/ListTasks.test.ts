@@ -212,10 +212,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.match(text, /LOJA-7731;Antônia Conceição;39053344705/)
         assert.notInclude(text, "em-parte")
         visit.assertNoFault()
-        for (const name of [
-          ...["charges", "payouts", "refunds", "disputes", "deliveries", "requests"],
-          ...["exceptions", "approvals", "ledger", "audit"]
-        ]) {
+        const inTime = "charges payouts refunds disputes deliveries requests exceptions approvals ledger audit"
+        for (const name of inTime.split(" ")) {
           await visit.glance(`tasks-${name}`, `/${name}?created_after=2020-01-01T00:00:00Z`, /./)
         }
         await visit.inspect("tasks-list", "/charges", "Charges")

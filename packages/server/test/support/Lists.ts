@@ -323,8 +323,8 @@ const routes = [...paymentsRoutes, ...operatorRoutes]
   .map(({ fields, template }) => {
     // The order of disputes is one of the few that are not decided.
     const isOrdered = fields.includes("order") && !template.endsWith("/disputes")
-    const others = ["starting_after", "limit", ...(isOrdered ? ["order"] : [])]
-    return { template, isOrdered, filters: fields.filter((name) => !others.includes(name)) }
+    const others = new Set(["starting_after", "limit", ...(isOrdered ? ["order"] : [])])
+    return { template, isOrdered, filters: fields.filter((name) => !others.has(name)) }
   })
 
 /** Every choice of one value, or of none, for each filter. Ends of time come together. */
