@@ -91,7 +91,7 @@ export const Audit = () => {
       title={nav.audit}
       empty={empty.audit}
       filters={[
-        { name: "action", label: fields.action },
+        { name: "action", label: fields.action, kind: "quiet", nameOf: operationName },
         { name: "created", label: fields.created, kind: "period" }
       ]}
       load={(api, query) => api.audit.list({ query })}
@@ -100,7 +100,9 @@ export const Audit = () => {
           name: fields.action,
           cell: ({ action, operator, operator_id: operatorId, resource_id: id }) => (
             <>
-              <b title={action}>{operationName(action)}</b>
+              <a href={withQuery({ action })} title={action}>
+                <b>{operationName(action)}</b>
+              </a>
               <div class="narrow quiet under">
                 {operatorId === null ? viaName("installation") : operator} <ResourceLink name={action} id={id} />
               </div>

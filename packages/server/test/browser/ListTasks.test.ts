@@ -161,6 +161,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.getByRole("list", { name: "Filters that are on" }).getByText("≥").click()
           await page.waitForURL((url) => !url.search.includes("created_after"))
         }
+        // An action leads to all of its kind.
+        await page.goto("/audit")
+        await page.getByRole("link", { name: "account: create" }).first().click()
+        await page.getByRole("list", { name: "Filters that are on" }).getByText("account: create").waitFor()
+        await page.waitForURL("**action=accounts.create**")
         visit.assertNoFault()
       })
     })
