@@ -364,6 +364,11 @@ FROM
   ) t ON true
 ORDER BY t.transaction_id::xid8, t.id;
 
+-- http/operator/Csv.ts findNames
+SELECT id, name
+FROM accounts
+WHERE id = ANY ($1::uuid[]);
+
 -- ledger/ChainCheck.ts closesSince
 SELECT
   id, owner_id, book, day::text AS day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,

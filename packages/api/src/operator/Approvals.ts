@@ -23,7 +23,7 @@ import {
   ValidationError
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Id, optionalBody } from "./Fields.ts"
+import { byId, createdFilters, Id, idFilter, optionalBody, orderQuery } from "./Fields.ts"
 import { OperatorRecipient } from "./Recipient.ts"
 
 const SomeFields = Schema.Record(Schema.String, Schema.Unknown).annotate(personal("fields"))
@@ -128,7 +128,13 @@ export const decodeApprove = decoder(Approve)
 
 export const decodeReject = decoder(Reject)
 
-export const approvalsQuery = { ...listQuery, status: Schema.optionalKey(ApprovalStatus) }
+export const approvalsQuery = {
+  ...listQuery,
+  ...orderQuery,
+  account_id: idFilter,
+  status: Schema.optionalKey(ApprovalStatus),
+  ...createdFilters
+}
 
 const approvers = { roles: ["operator"], accounts: "resource" } as const
 

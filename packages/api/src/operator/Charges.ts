@@ -34,6 +34,7 @@ import {
   idFilter,
   instantFilter,
   optionalBody,
+  orderQuery,
   revealQuery,
   Summary,
   textFilter,
@@ -107,7 +108,7 @@ export const chargeFilters = {
   q: wordsFilter
 }
 
-export const chargesQuery = { ...listQuery, ...chargeFilters }
+export const chargesQuery = { ...listQuery, ...orderQuery, ...chargeFilters }
 
 export class ChargesGroup extends HttpApiGroup.make("charges")
   .add(

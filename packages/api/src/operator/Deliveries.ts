@@ -13,7 +13,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, CountSummary, createdFilters, Id, idFilter } from "./Fields.ts"
+import { byId, Count, CountSummary, createdFilters, Id, idFilter, orderQuery } from "./Fields.ts"
 import { filteredList } from "./FilteredList.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
@@ -95,7 +95,7 @@ export const deliveryFilters = {
   event: Schema.optionalKey(EventName)
 }
 
-export const deliveriesQuery = { ...listQuery, ...deliveryFilters }
+export const deliveriesQuery = { ...listQuery, ...orderQuery, ...deliveryFilters }
 
 export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   .add(

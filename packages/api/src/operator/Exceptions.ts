@@ -30,7 +30,7 @@ import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
-import { byId, Id } from "./Fields.ts"
+import { byId, createdFilters, Id, idFilter, orderQuery } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
 export const AcquirerException = Schema.Struct({
@@ -117,8 +117,11 @@ export const decodeRefundException = decoder(RefundException)
 
 export const exceptionsQuery = {
   ...listQuery,
+  ...orderQuery,
+  account_id: idFilter,
   status: Schema.optionalKey(ExceptionStatus),
-  kind: Schema.optionalKey(ExceptionKind)
+  kind: Schema.optionalKey(ExceptionKind),
+  ...createdFilters
 }
 
 export class ExceptionsGroup extends HttpApiGroup.make("exceptions")

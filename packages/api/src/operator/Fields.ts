@@ -59,6 +59,13 @@ export const instantFilter = Schema.optionalKey(InstantInput)
 /** When the items of a list were created. */
 export const createdFilters = { created_after: instantFilter, created_before: instantFilter }
 
+/** The order of a list by time. */
+export const orderQuery = {
+  order: Schema.optionalKey(Schema.Literals(["asc", "desc"])).annotateKey({
+    description: "By time of creation: the newest first (`desc`) unless it is `asc`."
+  })
+}
+
 const centsFilter = Schema.optionalKey(wholeNumber(1, MAX_CENTS, "cents").annotate({ description: "Cents, included." }))
 
 export const amountFilters = { amount_min: centsFilter, amount_max: centsFilter }

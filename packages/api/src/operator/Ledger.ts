@@ -10,7 +10,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { Id, idFilter } from "./Fields.ts"
+import { createdFilters, Id, idFilter, orderQuery } from "./Fields.ts"
 
 export const LedgerAccountName = Schema.Literals([
   "available",
@@ -85,7 +85,13 @@ export const LedgerVerification = Schema.Struct({
 }).annotate({ identifier: "LedgerVerification" })
 export type LedgerVerification = typeof LedgerVerification.Type
 
-export const ledgerQuery = { ...listQuery, account_id: idFilter, resource_id: idFilter }
+export const ledgerQuery = {
+  ...listQuery,
+  ...orderQuery,
+  account_id: idFilter,
+  resource_id: idFilter,
+  ...createdFilters
+}
 
 export const verifyQuery = {
   full: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({

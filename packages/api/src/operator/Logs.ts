@@ -12,7 +12,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, CountSummary, createdFilters, Id, idFilter, textFilter } from "./Fields.ts"
+import { byId, Count, CountSummary, createdFilters, Id, idFilter, orderQuery, textFilter } from "./Fields.ts"
 import { filteredList } from "./FilteredList.ts"
 
 /** A request to `/v1` and its response. */
@@ -69,11 +69,13 @@ export const requestFilters = {
   )
 }
 
-export const requestsQuery = { ...listQuery, ...requestFilters }
+export const requestsQuery = { ...listQuery, ...orderQuery, ...requestFilters }
 
 export const auditQuery = {
   ...listQuery,
-  action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." }))
+  ...orderQuery,
+  action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." })),
+  ...createdFilters
 }
 
 /** The entries of an export. */

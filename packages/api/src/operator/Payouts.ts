@@ -41,6 +41,7 @@ import {
   createdFilters,
   Id,
   idFilter,
+  orderQuery,
   revealQuery,
   Summary,
   textFilter,
@@ -135,7 +136,7 @@ export const payoutFilters = {
   q: wordsFilter
 }
 
-export const payoutsQuery = { ...listQuery, ...payoutFilters }
+export const payoutsQuery = { ...listQuery, ...orderQuery, ...payoutFilters }
 
 export class PayoutsGroup extends HttpApiGroup.make("payouts")
   .add(

@@ -9,7 +9,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { waiting } from "./Approvals.ts"
-import { amountFilters, byId, createdFilters, idFilter, Summary } from "./Fields.ts"
+import { amountFilters, byId, createdFilters, idFilter, orderQuery, Summary } from "./Fields.ts"
 import { filteredList } from "./FilteredList.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { SETTLE_DESCRIPTION, SettleReturn } from "./Settlements.ts"
@@ -22,7 +22,7 @@ export const refundFilters = {
   ...amountFilters
 }
 
-export const refundsQuery = { ...listQuery, ...refundFilters }
+export const refundsQuery = { ...listQuery, ...orderQuery, ...refundFilters }
 
 export class RefundsGroup extends HttpApiGroup.make("refunds")
   .add(

@@ -205,7 +205,7 @@ const Change = ({ of: { after, before, field } }: { readonly of: ApprovalSummary
           <del>
             <bdi>{shown(field, part?.removed ?? before)}</bdi>
           </del>{" "}
-          → {part !== undefined && <span class="quiet">{text.added}</span>}{" "}
+          › {part !== undefined && <span class="quiet">{text.added}</span>}{" "}
         </>
       )}
       <b>

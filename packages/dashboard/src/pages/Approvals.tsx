@@ -44,7 +44,9 @@ export const Approvals = () => {
         actions={selected.value.length > 0 && <Selected of={selected} onDone={reload} />}
         empty={text.empty}
         filters={[
-          { name: "status", label: fields.status, options: ApprovalStatus.literals, nameOf: approvalStateName }
+          { name: "status", label: fields.status, options: ApprovalStatus.literals, nameOf: approvalStateName },
+          { name: "created", label: fields.created, kind: "period" },
+          { name: "account_id", label: fields.account, kind: "account" }
         ]}
         load={(api, query) =>
           Effect.tap(api.approvals.list({ query }), ({ data }) =>
@@ -63,7 +65,7 @@ export const Approvals = () => {
               summary.balance_after !== null && <span class="nowrap">{money(summary.balance_after)}</span>
           },
           { name: text.by, cell: (approval) => <Requester of={approval} />, wide: true },
-          { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true },
+          { name: fields.created, cell: (approval) => <Time of={approval.created_at} />, wide: true, isTime: true },
           {
             name: fields.status,
             right: true,

@@ -83,7 +83,8 @@ export const Charges = () => {
               <div class="id quiet under wide-only">{shortIdOf(charge.id)}</div>
             </>
           ),
-          right: true
+          right: true,
+          isTime: true
         }
       ]}
     />

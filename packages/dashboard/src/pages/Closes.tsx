@@ -71,13 +71,17 @@ export const Closes = () => {
       }
       linkOf={({ day }) => `/statements?${new URLSearchParams({ ...parameterOf(chosen), from: day, to: day })}`}
       columns={[
-        { name: fields.day, cell: ({ day }) => <span class="nowrap">{dayText(day)}</span> },
-        { name: text.opening, cell: ({ opening }) => <Cents of={opening} />, wide: true, right: true },
-        { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, wide: true, right: true },
-        { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, wide: true, right: true },
-        ...(isAccount ? [feesColumn(text.fees)] : []),
-        { name: text.closing, cell: ({ closing }) => <Cents of={closing} />, right: true },
-        { name: text.lines, cell: ({ lines }) => lines, wide: true, right: true },
+        {
+          name: fields.day,
+          cell: ({ credits, day, debits }) => (
+            <>
+              <span class="nowrap">{dayText(day)}</span>
+              <div class="narrow quiet under">
+                +<Cents of={credits} /> <Cents of={-debits} />
+              </div>
+            </>
+          )
+        },
         {
           name: text.chain,
           cell: ({ chain, hash }) => (
@@ -85,7 +89,13 @@ export const Closes = () => {
               {text.chains[chain]}
             </span>
           )
-        }
+        },
+        { name: text.opening, cell: ({ opening }) => <Cents of={opening} />, wide: true, right: true },
+        { name: text.credits, cell: ({ credits }) => <Cents of={credits} />, wide: true, right: true },
+        { name: text.debits, cell: ({ debits }) => <Cents of={-debits} />, wide: true, right: true },
+        ...(isAccount ? [feesColumn(text.fees)] : []),
+        { name: text.lines, cell: ({ lines }) => lines, wide: true, right: true },
+        { name: text.closing, cell: ({ closing }) => <Cents of={closing} />, right: true }
       ]}
     >
       <Unclosed books={chosen} timezone={timezone} />

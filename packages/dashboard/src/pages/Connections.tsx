@@ -58,18 +58,17 @@ export const Connections = () => {
         { name: text.profile, cell: ({ kind, profile }) => inWords(profile ?? kind), wide: true },
         { name: fields.status, cell: ({ state }) => <State of={state} /> },
         {
+          name: text.webhook,
+          cell: (connection) => (connection.webhook_registered ? text.registered : text.notRegistered),
+          wide: true
+        },
+        {
           name: text.certificate,
           cell: (connection) =>
             connection.certificate_expires_at && (
               <Deadline of={connection.certificate_expires_at} warnMs={CERTIFICATE_WARNING_MS} />
             ),
-          wide: true
-        },
-        {
-          name: text.webhook,
-          cell: (connection) => (connection.webhook_registered ? text.registered : text.notRegistered),
-          right: true,
-          wide: true
+          right: true
         }
       ]}
     />

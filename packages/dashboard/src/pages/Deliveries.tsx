@@ -65,7 +65,7 @@ export const Deliveries = () => {
         },
         { name: fields.url, cell: ({ url }) => url, wide: true },
         { name: fields.attempts, cell: (delivery) => delivery.attempts_made, wide: true, right: true },
-        { name: fields.created, cell: (delivery) => <Moment of={delivery.created_at} />, right: true }
+        { name: fields.created, cell: (delivery) => <Moment of={delivery.created_at} />, right: true, isTime: true }
       ]}
     />
   )

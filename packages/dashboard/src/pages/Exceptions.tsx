@@ -16,7 +16,9 @@ export const Exceptions = () => {
       empty={text.empty}
       filters={[
         { name: "status", label: fields.status, options: exceptionStatuses },
-        { name: "kind", label: text.kind, options: exceptionKinds, nameOf: kindName }
+        { name: "kind", label: text.kind, options: exceptionKinds, nameOf: kindName },
+        { name: "created", label: fields.created, kind: "period" },
+        { name: "account_id", label: fields.account, kind: "account" }
       ]}
       load={(api, query) => api.exceptions.list({ query })}
       linkOf={({ id }) => `/exceptions/${id}`}

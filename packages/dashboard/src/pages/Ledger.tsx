@@ -9,7 +9,7 @@ import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List, Table } from "../parts/List.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { State } from "../parts/State.tsx"
-import { Moment, Time } from "../parts/Time.tsx"
+import { Moment } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 const Verification = ({ of }: { readonly of: LedgerVerification }) => {
@@ -93,6 +93,7 @@ export const Ledger = () => {
         empty={empty.ledger}
         filters={[
           { name: "account_id", label: fields.account, kind: "account" },
+          { name: "created", label: fields.created, kind: "period" },
           { name: "resource_id", label: fields.resource }
         ]}
         actions={
@@ -104,27 +105,28 @@ export const Ledger = () => {
         columns={[
           {
             name: fields.amount,
-            cell: ({ amount, created_at, reason, resource_id: id }) => (
+            cell: ({ amount, from, reason, resource_id: id, to }) => (
               <>
                 <b class="nowrap">{money(amount)}</b>
                 <div class="narrow quiet under">
-                  <Moment of={created_at} />
+                  {entryName(reason)} <ResourceLink name={reason} id={id} />
                 </div>
                 <div class="narrow quiet under">
-                  {entryName(reason)} <ResourceLink name={reason} id={id} />
+                  {ledgerAccountName(from)} › {ledgerAccountName(to)} ·{" "}
+                  <Owner of={from.account_id === null ? to : from} />
                 </div>
               </>
             )
           },
-          { name: fields.from, cell: ({ from }) => <Side of={from} /> },
-          { name: fields.to, cell: ({ to }) => <Side of={to} /> },
+          { name: fields.from, cell: ({ from }) => <Side of={from} />, wide: true },
+          { name: fields.to, cell: ({ to }) => <Side of={to} />, wide: true },
           { name: fields.reason, cell: ({ reason }) => <span title={reason}>{entryName(reason)}</span>, wide: true },
           {
             name: fields.resource,
             cell: ({ reason, resource_id: id }) => <ResourceLink name={reason} id={id} />,
             wide: true
           },
-          { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true, wide: true }
+          { name: fields.created, cell: (entry) => <Moment of={entry.created_at} />, right: true, isTime: true }
         ]}
       />
       {verification.value !== undefined && <Verification of={verification.value} />}

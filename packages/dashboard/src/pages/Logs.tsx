@@ -63,7 +63,7 @@ export const Requests = () => {
         { name: fields.duration, cell: (request) => `${request.duration_ms} ms`, right: true, wide: true },
         { name: fields.resource, cell: (request) => <ResourceOf of={request} />, wide: true },
         { name: fields.request, cell: (request) => <RequestLink id={request.request_id} />, wide: true },
-        { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true }
+        { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true, isTime: true }
       ]}
     />
   )
@@ -90,14 +90,19 @@ export const Audit = () => {
     <List
       title={nav.audit}
       empty={empty.audit}
-      filters={[{ name: "action", label: fields.action }]}
+      filters={[
+        { name: "action", label: fields.action, kind: "quiet", nameOf: operationName },
+        { name: "created", label: fields.created, kind: "period" }
+      ]}
       load={(api, query) => api.audit.list({ query })}
       columns={[
         {
           name: fields.action,
           cell: ({ action, operator, operator_id: operatorId, resource_id: id }) => (
             <>
-              <b title={action}>{operationName(action)}</b>
+              <a href={withQuery({ action })} title={action}>
+                <b>{operationName(action)}</b>
+              </a>
               <div class="narrow quiet under">
                 {operatorId === null ? viaName("installation") : operator} <ResourceLink name={action} id={id} />
               </div>
@@ -121,7 +126,7 @@ export const Audit = () => {
           name: fields.changes,
           cell: ({ after, before }) => <Changes before={before} after={after} nameOf={fieldName} />
         },
-        { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
+        { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true, isTime: true }
       ]}
     />
   )

@@ -52,11 +52,21 @@ export const Operators = () => {
       load={(api, query) => api.operators.list({ query })}
       linkOf={({ id }) => `/operators/${id}`}
       columns={[
-        { name: fields.name, cell: ({ name }) => name },
+        {
+          name: fields.name,
+          cell: ({ email, name, role }) => (
+            <>
+              {name}
+              <div class="narrow quiet under">
+                {inWords(role)} · {email}
+              </div>
+            </>
+          )
+        },
         { name: fields.email, cell: ({ email }) => email, wide: true },
-        { name: fields.role, cell: ({ role }) => inWords(role) },
+        { name: fields.role, cell: ({ role }) => inWords(role), wide: true },
         { name: fields.status, cell: ({ active }) => <State of={active ? "active" : "inactive"} /> },
-        { name: fields.created, cell: (operator) => <Time of={operator.created_at} />, right: true, wide: true }
+        { name: fields.created, cell: (operator) => <Time of={operator.created_at} />, right: true }
       ]}
     />
   )

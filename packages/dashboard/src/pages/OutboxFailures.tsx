@@ -26,7 +26,7 @@ export const OutboxFailures = () => {
           wide: true
         },
         { name: fields.attempts, cell: ({ failures }) => failures, right: true, wide: true },
-        { name: fields.failed_at, cell: (failure) => <Time of={failure.last_failed_at} />, right: true },
+        { name: fields.failed_at, cell: (failure) => <Time of={failure.last_failed_at} /> },
         {
           name: fields.action,
           cell: ({ error, id, retried_at }) =>

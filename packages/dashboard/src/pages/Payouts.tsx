@@ -60,10 +60,13 @@ export const Payouts = () => {
         { name: fields.amount, cell: (payout) => <PayoutAmount of={payout} /> },
         {
           name: fields.status,
-          cell: ({ failure_reason: reason, status }) => (
+          cell: (payout) => (
             <>
-              <State of={status} name={masculineStateName(status)} />
-              {reason !== null && <span class="quiet under">{inWords(reason)}</span>}
+              <span class="nowrap">
+                <State of={payout.status} name={masculineStateName(payout.status)} />{" "}
+                <ApprovePayout payout={payout} isSmall onDone={reload} />
+              </span>
+              {payout.failure_reason !== null && <span class="quiet under">{inWords(payout.failure_reason)}</span>}
             </>
           )
         },
@@ -74,16 +77,7 @@ export const Payouts = () => {
         },
         { name: fields.reference, cell: ({ reference }) => <bdi>{reference}</bdi>, wide: true },
         { name: fields.account, cell: (payout) => <AccountName id={payout.account_id} />, wide: true },
-        {
-          name: fields.created,
-          cell: (payout) => (
-            <span class="actions">
-              <ApprovePayout payout={payout} isSmall onDone={reload} />
-              <Moment of={payout.created_at} />
-            </span>
-          ),
-          right: true
-        }
+        { name: fields.created, cell: (payout) => <Moment of={payout.created_at} />, right: true, isTime: true }
       ]}
     />
   )

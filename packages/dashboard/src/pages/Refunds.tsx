@@ -56,7 +56,7 @@ export const Refunds = () => {
           cell: ({ id, status }) => status === "completed" && <ReceiptLink of={`/refunds/${id}`} quiet />,
           wide: true
         },
-        { name: fields.created, cell: (refund) => <Moment of={refund.created_at} />, right: true }
+        { name: fields.created, cell: (refund) => <Moment of={refund.created_at} />, right: true, isTime: true }
       ]}
     />
   )

@@ -28,6 +28,8 @@ export interface Column<A> {
   readonly right?: boolean
   /** The list may be in the order of this column: where the address says so, and how it is in order now. */
   readonly order?: { readonly href: string; readonly now: "ascending" | "descending" | undefined }
+  /** It is the time by which the list is in order: the newest first or, on request, the oldest. */
+  readonly isTime?: boolean
 }
 
 /** The answer of every list. */
@@ -83,7 +85,8 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
   const amounts = new Set(filters.filter(({ kind }) => kind === "amount").flatMap(parametersOf))
   const queryOf = (values: Asked) =>
     Object.fromEntries(values.map(([name, value]) => [name, amounts.has(name) ? Number(value) : value]))
-  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...fixed, ...queryOf(asked) } as never)
+  const order = columns.some(({ isTime }) => isTime) && query.value.get("order") === "asc" ? { order: "asc" } : {}
+  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...order, ...fixed, ...queryOf(asked) } as never)
   const { isLoading, problem, reload, value } = useLoaded(
     `${path.value}?${key}#${version}${JSON.stringify(fixed)}`,
     (signal) => call(read, signal),
@@ -133,7 +136,7 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
       )}
       {value !== undefined && value.data.length > 0 && (
         <section class="card" aria-busy={isLoading}>
-          <Table columns={columns} linkOf={linkOf} rows={value.data} />
+          <Table columns={columns.map(ordered)} linkOf={linkOf} rows={value.data} />
         </section>
       )}
       {value !== undefined && (value.has_more || startingAfter !== null) && (
@@ -150,6 +153,14 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
       )}
     </>
   )
+}
+
+/** The head of the time turns the order of the list. */
+const ordered = <A,>(column: Column<A>): Column<A> => {
+  if (column.isTime !== true) return column
+  const isAscending = query.value.get("order") === "asc"
+  const href = withQuery({ order: isAscending ? undefined : "asc" })
+  return { ...column, order: { href, now: isAscending ? "ascending" : "descending" } }
 }
 
 /** Count and sum of what filters leave, and of each of its states, as far as the server looks. */

@@ -162,7 +162,7 @@ const moneyMoments = ({ disputes, ledger_entries, refunds }: TimelineOf): Readon
           <a href={`/ledger?resource_id=${entry.resource_id}`}>
             <b>{money(entry.amount)}</b>
           </a>{" "}
-          {ledgerAccountName(entry.from)} → {ledgerAccountName(entry.to)}
+          {ledgerAccountName(entry.from)} › {ledgerAccountName(entry.to)}
         </>
       ),
       detail: entryName(entry.reason)

@@ -14,10 +14,10 @@ export const operationName = (operation: string): string => {
 /** The word of a field that was changed, of those that only the audit log has. */
 export const auditFieldName = (field: string): string | undefined => auditWords().fields[field]
 
-/** How an operator signed in. */
 /** A kind of resource. */
 export const nounOf = (object: string): string => auditWords().nouns[object] ?? object
 
+/** How an operator signed in. */
 export const viaName = (via: string | null): string => (via === null ? "" : (auditWords().via[via] ?? via))
 
 const auditWords = inBoth({

@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { UnknownCursor } from "../base/Errors.ts"
 import * as Batching from "../database/batching/Batching.ts"
-import { type List, type Page, readPage } from "../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List, type Page, readPage } from "../database/statements/Paging.ts"
 import { equals } from "../database/statements/Condition.ts"
 import { is, oneOfIds } from "../database/statements/Seek.ts"
 import { statement, uuids } from "../database/statements/Statement.ts"
@@ -28,12 +28,17 @@ export interface TransferRow {
   readonly created_at: Date
 }
 
+interface LedgerFilters extends CreatedBetween {
+  readonly accountId?: string | undefined
+  readonly resourceId?: string | undefined
+}
+
 export class LedgerReports extends Context.Service<
   LedgerReports,
   {
     readonly balanceOf: (accountId: string) => Effect.Effect<Balance, Unavailable>
     readonly entries: (
-      filters: { readonly accountId?: string | undefined; readonly resourceId?: string | undefined },
+      filters: LedgerFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<TransferRow>, UnknownCursor | Unavailable>
   }
@@ -60,7 +65,8 @@ export class LedgerReports extends Context.Service<
               table: "ledger_transfers",
               account: "account_id",
               columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
-              ...indexPaths(filters)
+              ...indexPaths(filters),
+              ...idsBetween(filters)
             },
             page
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
@@ -70,7 +76,7 @@ export class LedgerReports extends Context.Service<
 }
 
 /** A resource has few transfers, so that a further filter on them needs no index. */
-const indexPaths = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Partial<List> => {
+const indexPaths = (filters: LedgerFilters): Partial<List> => {
   const { accountId, resourceId } = filters
   if (resourceId !== undefined) {
     return {

@@ -18,7 +18,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
 import { CurrentRequest } from "../base/observability/RequestContext.ts"
 import { Ids } from "../base/Ids.ts"
-import { type Page, readPage } from "../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type Page, readPage } from "../database/statements/Paging.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { is } from "../database/statements/Seek.ts"
 import { statement, value } from "../database/statements/Statement.ts"
@@ -46,7 +46,7 @@ export interface IdRange {
   readonly before: string
 }
 
-export interface AuditFilters {
+export interface AuditFilters extends CreatedBetween {
   readonly action?: string | undefined
 }
 
@@ -144,11 +144,12 @@ export class AuditLog extends Context.Service<
           const rows = yield* sql<AuditRow>`SELECT ${sql.literal(columns)} FROM audit WHERE id = ${id}::uuid`
           return rows[0] ?? (yield* new NotFoundError())
         }, orUnavailable),
-        list: ({ action }, page) =>
+        list: ({ action, ...created }, page) =>
           readPage<AuditRow>(
             {
               table: "audit",
               columns,
+              ...idsBetween(created),
               ...(action !== undefined && { paths: [{ columns: [is("action", "text", action)] }] })
             },
             page

@@ -86,7 +86,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
           await row.getByRole("button", { name: "Approve" }).click()
           const dialog = page.getByRole("dialog")
           const text = (await dialog.innerText()).replace(/\s+/g, " ")
-          assert.include(text, "recipients (40 in all): removed loja-20@example.com → added ana@example.com")
+          assert.include(text, "recipients (40 in all): removed loja-20@example.com › added ana@example.com")
           const { requested_by: by, token_made_by: of } = asked.body
           assert.include(text, `admin ${by.email}, with a token of admin ${of!.email}`)
           await visit.look("sheet-recipients")
@@ -122,7 +122,7 @@ const english = {
   checking: "checking account 12345-6",
   unverified: "name not verified",
   twice: "requested twice",
-  limit: "approval limit: no limit → R$ 500,00",
+  limit: "approval limit: no limit › R$ 500,00",
   balance: "Balance after"
 }
 
@@ -134,7 +134,7 @@ const portuguese: typeof english = {
   checking: "conta corrente 12345-6",
   unverified: "nome não verificado",
   twice: "pedido duas vezes",
-  limit: "limite de aprovação: sem limite → R$ 500,00",
+  limit: "limite de aprovação: sem limite › R$ 500,00",
   balance: "Saldo depois"
 }
 

@@ -70,14 +70,9 @@ export const dashboardPages: ReadonlyArray<DashboardPage> = [
 /** Of the page without a session. */
 export const SIGN_IN = "sign-in"
 
-/** Pages that the document also shows on a phone. */
-const ON_A_PHONE = ["today", "charges", "charge", "dispute", "requests"]
+/** The pictures that `docs/dashboard.md` shows: every page in light, in dark, on a phone and in Portuguese. */
+export const pictureNames: ReadonlyArray<string> = [SIGN_IN, ...dashboardPages.map(({ name }) => name)].flatMap(
+  (name) => ["light", "dark", "narrow", "pt"].map((form) => `${name}-${form}`)
+)
 
-/** The pictures that `docs/dashboard.md` shows. */
-export const pictureNames: ReadonlyArray<string> = [
-  ...[SIGN_IN, ...dashboardPages.map(({ name }) => name)].flatMap((name) => [`${name}-light`, `${name}-dark`]),
-  ...ON_A_PHONE.map((name) => `${name}-narrow`),
-  "charges-pt"
-]
-
-export const MAX_PICTURE_BYTES = 60_000
+export const MAX_PICTURE_BYTES = 30_000

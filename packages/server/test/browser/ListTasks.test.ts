@@ -142,6 +142,60 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     })
   )
 
+  it.effect.skipIf(!hasBrowser)("OPR-290: the ledger and the audit log have a period, which a chip removes", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const { accountId } = yield* funded(1000)
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/")
+        await visit.signIn(operatorToken)
+        for (const path of [`/ledger?account_id=${accountId}`, "/audit"]) {
+          await page.goto(path)
+          const created = page.getByRole("combobox", { name: "Created", exact: true })
+          await created.selectOption("today")
+          await page.waitForURL("**created_after**")
+          await page.getByRole("main").getByRole("row").nth(1).waitFor()
+          await created.selectOption("yesterday")
+          await page.getByText("Nothing here with these filters.").waitFor()
+          await page.getByRole("list", { name: "Filters that are on" }).getByText("≥").click()
+          await page.waitForURL((url) => !url.search.includes("created_after"))
+        }
+        // An action leads to all of its kind.
+        await page.goto("/audit")
+        await page.getByRole("link", { name: "account: create" }).first().click()
+        await page.getByRole("list", { name: "Filters that are on" }).getByText("account: create").waitFor()
+        await page.waitForURL("**action=accounts.create**")
+        visit.assertNoFault()
+      })
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)("OPR-290: the head of the time turns a list to its oldest rows, and back", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const { accountId, key } = yield* funded(1000)
+      for (const reference of ["first", "second", "third"]) yield* created(key, { amount: 700, reference })
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto(`/charges?account_id=${accountId}&amount_max=700`)
+        await visit.signIn(operatorToken)
+        const row = (nth: number, reference: string) =>
+          page.getByRole("main").getByRole("row").nth(nth).filter({ hasText: reference }).waitFor()
+        const head = page.getByRole("columnheader", { name: "Created" })
+        await row(1, "third")
+        assert.strictEqual(await head.getAttribute("aria-sort"), "descending")
+        await head.getByRole("link").click()
+        await row(1, "first")
+        await row(3, "third")
+        assert.strictEqual(await head.getAttribute("aria-sort"), "ascending")
+        await head.getByRole("link").click()
+        await row(1, "third")
+        visit.assertNoFault()
+      })
+    })
+  )
+
   it.effect.skipIf(!hasBrowser)("a list is a file with the rows of its filters, and says what it has looked at", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
@@ -163,7 +217,8 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.match(text, /LOJA-7731;Antônia Conceição;39053344705/)
         assert.notInclude(text, "em-parte")
         visit.assertNoFault()
-        for (const name of ["charges", "payouts", "refunds", "disputes", "deliveries", "requests"]) {
+        const inTime = "charges payouts refunds disputes deliveries requests exceptions approvals ledger audit"
+        for (const name of inTime.split(" ")) {
           await visit.glance(`tasks-${name}`, `/${name}?created_after=2020-01-01T00:00:00Z`, /./)
         }
         await visit.inspect("tasks-list", "/charges", "Charges")

@@ -1,14 +1,20 @@
 /** The dashboard on a phone of 390 px. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { closeDays } from "../support/Closing.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { notified, paymentOf } from "../support/Exceptions.ts"
 import { med } from "../support/Disputes.ts"
 import { funded, operated, paidCharge, paidOut } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
 import { TestService } from "../support/TestService.ts"
 import { cutTables, hasBrowser, visiting } from "./Visit.ts"
 
 const LONG = "Associação".repeat(12)
+/** Lists whose rows are no columns on a phone. */
+const CARDS = ["/ledger", "/closes", "/connections", "/operators", "/outbox-failures"]
+
 const customer = { name: LONG, email: `${"a".repeat(60)}@example.com`, document: "39053344705" }
 
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("A phone", (it) => {
@@ -33,6 +39,11 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           { name: LONG },
           201
         )
+        const sql = yield* SqlClient
+        yield* sql`INSERT INTO outbox_failures (id, change_id, account_id, endpoints_version, error, first_failed_at, last_failed_at)
+          SELECT uuidv7(), id, account_id, 0, 'value too long for type character varying(64)', now(), now() FROM changes LIMIT 1`
+        yield* makeOperator("operator")
+        yield* closeDays(1)
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
           await page.goto("/")
@@ -58,6 +69,10 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
             `/developers?account_id=${accountId}`,
             "/exceptions",
             "/ledger",
+            "/closes",
+            "/connections",
+            "/operators",
+            "/outbox-failures",
             "/audit"
           ]) {
             await page.goto(path)
@@ -68,6 +83,14 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
             const { height = 0 } = (await page.locator("header.top").boundingBox()) ?? {}
             assert.isAtMost(height, 64, `${path}: the header has more than one row`)
           }
+          for (const path of CARDS) {
+            await page.goto(path)
+            await page.getByRole("main").getByRole("row").nth(1).waitFor()
+            assert.strictEqual(await page.getByRole("main").locator("table:not(.stacked)").count(), 0, path)
+          }
+          await page.goto("/ledger")
+          await page.getByRole("row").filter({ hasText: "available › payouts in transit" }).first().waitFor()
+          await visit.look("phone-ledger")
           await page.goto("/charges?q=curta")
           const short = page.getByRole("row").filter({ hasText: "curta-1" })
           await short.waitFor()

@@ -61,7 +61,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Timeline"
             places.toSorted((one, other) => one - other),
             story.join("\n")
           )
-          assert.notInclude(placesOf(story, ["ledger R$ 45,90 acquirer → available"]), -1, story.join("\n"))
+          assert.notInclude(placesOf(story, ["ledger R$ 45,90 acquirer › available"]), -1, story.join("\n"))
           await visit.inspect("timeline", `/charges/${id}`, "R$ 45,90")
           await page.getByText("the response", { exact: true }).click()
           await page.getByText("we are closed").waitFor()
@@ -91,10 +91,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Timeline"
           const story = await storyOf(page)
           const places = placesOf(story, [
             "order to the acquirer payout R$ 7,00 accepted",
-            "ledger R$ 7,00 available → payouts in transit",
+            "ledger R$ 7,00 available › payouts in transit",
             "the acquirer reported payout.completed applied",
             "payment.pix.completed",
-            "ledger R$ 7,00 payouts in transit → acquirer"
+            "ledger R$ 7,00 payouts in transit › acquirer"
           ])
           assert.notInclude(places, -1, story.join("\n"))
           assert.isBelow(places[2]!, places[4]!, story.join("\n"))

@@ -324,6 +324,17 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         assert.deepInclude(last, { has_more: false, next: null })
         assert.lengthOf(last.data, 1)
       }
+      // Oldest first, they are the first, and what is left to look at comes after them.
+      const query = { account_id: accountId, status: "failed", order: "asc" }
+      const oldest = yield* asked(operate, "/charges", query)
+      assert.lengthOf(oldest.data, 3)
+      let lookedAt = oldest.looked_at
+      for (let next = oldest.next; next !== null;) {
+        const page = yield* asked(operate, "/charges", { ...query, starting_after: next })
+        assert.deepStrictEqual(page.data, [])
+        ;[next, lookedAt] = [page.next, lookedAt + page.looked_at]
+      }
+      assert.strictEqual(lookedAt, 55_003)
       const sum = yield* operated<Summary>("GET", `/charges/summary?account_id=${accountId}`)
       assert.isTrue(sum.at_least)
       assert.isAtLeast(sum.count, 10_000)
@@ -361,14 +372,15 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
-        const { accountId, key } = yield* funded(1000)
+        const { accountId, key } = yield* funded(1000, { name: "Livraria & Cia" })
         const name = '=HYPERLINK("http://evil")'
         const sold = yield* created(key, { amount: 1050, reference: "a;b", customer: { ...customer, name } })
         const path = `/operator/v1/charges/export?account_id=${accountId}`
         const file = yield* operate("GET", path)
         assert.match(String(file.headers["content-type"]), /^text\/csv/)
         const lines = file.text.split("\r\n")
-        assert.match(lines[0]!, /^\uFEFFid;created_at;account_id;status;/)
+        assert.match(lines[0]!, /^\uFEFFid;created_at;account_id;account;status;/)
+        assert.strictEqual(lines[1]!.split(";")[3], "Livraria & Cia")
         assert.include(lines[1]!, ';10,50;0,00;"a;b";"\'=HYPERLINK(""http://evil"")";52998224725;jose@example.com;')
         assert.strictEqual(lines[3], "# 2")
         // São Paulo is three hours behind UTC: a sale of the evening is of that day.

@@ -35,6 +35,8 @@ export interface ListAsked {
   /** Filters that no index serves beside others: each is asked for alone, and with an account. */
   readonly walked: Readonly<Record<string, ReadonlyArray<string>>>
   readonly means: (filter: string, value: string) => string
+  /** It may also be read oldest first. */
+  readonly isOrdered: boolean
 }
 
 const states = ["scheduled", "delivering", "delivered", "failed", "canceled"]
@@ -148,7 +150,11 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         q: ["maria silva"]
       }
     },
-    "/operator/v1/approvals": { table: "approvals", values: { status: ApprovalStatus.literals } },
+    "/operator/v1/approvals": {
+      table: "approvals",
+      values: { status: ApprovalStatus.literals },
+      walked: { ...created, account_id: [accountId] }
+    },
     "/operator/v1/disputes": {
       table: "disputes",
       values: { charge_id: [some.charge], status: DisputeStatus.literals },
@@ -176,7 +182,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
-      values: { status: exceptionStatuses, kind: exceptionKinds }
+      values: { status: exceptionStatuses, kind: exceptionKinds },
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",
@@ -214,7 +221,11 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       values: {}
     },
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
-    "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
+    "/operator/v1/audit": {
+      table: "audit",
+      values: { action: ["keys.revoke", "installation.use"] },
+      walked: created
+    },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
     "/operator/v1/accounts/{id}/transactions": {
       table: "ledger_transfers",
@@ -242,10 +253,11 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
-      values: { account_id: [accountId], resource_id: [some.charge] }
+      values: { account_id: [accountId], resource_id: [some.charge] },
+      walked: created
     }
   }
-  return routes.map(({ filters, template }) => {
+  return routes.map(({ filters, isOrdered, template }) => {
     const found = known[template]
     const listed = { ...found?.values, ...found?.walked }
     const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in listed))
@@ -256,6 +268,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       isPublic: template.startsWith("/v1/"),
       scope: [],
       walked: {},
+      isOrdered,
       means: (filter, value) => meaning(found.table, filter, value),
       ...found
     }
@@ -272,7 +285,7 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "q" || filter === "same_payer_as") return "false"
   // A request of nobody's key is of no account.
   if (filter === "account_id" && table === "requests") return `account_id = '${value}' AND key_id IS NOT NULL`
-  const createdAt = table === "disputes" ? "opened_at" : table === "requests" ? "at" : "created_at"
+  const createdAt = table === "disputes" ? "opened_at" : /^(requests|audit)$/.test(table) ? "at" : "created_at"
   if (filter === "created_after") return `${createdAt} > '${value}'`
   if (filter === "created_before") return `${createdAt} < '${value}'`
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
@@ -288,7 +301,8 @@ const meaning = (table: string, filter: string, value: string): string => {
 
 /** Of a list, the filters that a cursor must be in as well: those say what the list is of. */
 export const isScope = ({ template }: ListAsked, filter: string): boolean =>
-  (filter === "account_id" && /charges|payouts|disputes|refunds|deliveries|requests/.test(template)) ||
+  (filter === "account_id" &&
+    /charges|payouts|disputes|refunds|deliveries|requests|exceptions|approvals/.test(template)) ||
   (filter === "origin" && /charges/.test(template))
 
 const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
@@ -306,10 +320,12 @@ const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
 const routes = [...paymentsRoutes, ...operatorRoutes]
   .map((route) => ({ template: route.template, fields: fieldsOf(route) }))
   .filter(({ fields }) => fields.includes("starting_after"))
-  .map(({ fields, template }) => ({
-    template,
-    filters: fields.filter((name) => name !== "starting_after" && name !== "limit")
-  }))
+  .map(({ fields, template }) => {
+    // The order of disputes is one of the few that are not decided.
+    const isOrdered = fields.includes("order") && !template.endsWith("/disputes")
+    const others = new Set(["starting_after", "limit", ...(isOrdered ? ["order"] : [])])
+    return { template, isOrdered, filters: fields.filter((name) => !others.has(name)) }
+  })
 
 /** Every choice of one value, or of none, for each filter. Ends of time come together. */
 export const combinationsOf = ({ values, walked }: ListAsked): ReadonlyArray<Query> => {

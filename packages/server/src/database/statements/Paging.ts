@@ -1,8 +1,8 @@
 /**
- * Pages of lists: newest first by id.
+ * Pages of lists: newest first by id, or oldest first.
  *
  * Guarantees:
- * - A page is stable: ids are UUIDv7, so new rows come before every cursor.
+ * - A page is stable: ids are UUIDv7, so new rows come before every cursor, or after all rows.
  * - A page has one row more than its limit where more exist, for `has_more`.
  * - The cost of a page does not depend on the size of the table: each list names the index that it reads (`Seek.ts`), and
  *   a test checks the plans of all lists.
@@ -31,6 +31,7 @@ import {
 export interface Page {
   readonly limit: number
   readonly startingAfter: string | undefined
+  readonly isAscending?: boolean | undefined
 }
 
 /** The accounts whose rows the lists of a request have; `undefined` for all. */
@@ -95,8 +96,8 @@ export const readWalked = Effect.fnUntraced(function* <Row extends object>(list:
     const next = rows.length > page.limit ? idOf(shown.at(-1)!) : undefined
     return { rows: shown, next, lookedAt: shown.length }
   }
-  const { cursor, run, walk } = yield* walkOf(list, page.startingAfter)
-  return yield* inIndexOrder(walkPage<Row>(list, page, { cursor, run, walk }))
+  const { cursor, run, walk } = yield* walkOf({ ...list, isAscending: page.isAscending }, page.startingAfter)
+  return yield* inIndexOrder(walkPage<Row>(page, { cursor, run, walk }))
 })
 
 /** What a walk reads. */
@@ -117,15 +118,19 @@ export const WALK_PLANNER =
 export const inIndexOrder = <A, E, R>(walks: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient, (sql) => sql.withTransaction(Effect.andThen(sql.unsafe(WALK_PLANNER), walks)))
 
-const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page, walking: Walking) {
+const walkPage = Effect.fnUntraced(function* <Row extends object>(page: Page, walking: Walking) {
   const { cursor, run, walk } = walking
   const idOf = (row: Row) => (row as unknown as { readonly id: string }).id
   const rows: Array<Row> = []
   let lookedAt = 0
-  let before = lowestOf(cursor, list.before)
+  let last = cursor
   for (let walks = 0; walks < WALKS; walks += 1) {
     const found = yield* run<WalkRow>(
-      walkStatement({ ...walk, before }, page.limit + 1 - rows.length, walks === 0 ? "first" : "further")
+      walkStatement(
+        { ...walk, ...idsAfter(last, walk) },
+        page.limit + 1 - rows.length,
+        walks === 0 ? "first" : "further"
+      )
     )
     const [first] = found
     rows.push(...(found.filter(({ id }) => id !== null) as unknown as ReadonlyArray<Row>))
@@ -134,10 +139,10 @@ const walkPage = Effect.fnUntraced(function* <Row extends object>(list: List, pa
       const shown = rows.slice(0, page.limit)
       return { rows: shown, next: idOf(shown.at(-1)!), lookedAt }
     }
-    before = first?.walk_horizon ?? undefined
-    if (before === undefined) break
+    last = first?.walk_horizon ?? undefined
+    if (last === undefined) break
   }
-  return { rows, next: before, lookedAt }
+  return { rows, next: last, lookedAt }
 })
 
 /** Count and sum of a list, of the rows that a request may look at. */
@@ -200,7 +205,7 @@ const walkOf = Effect.fnUntraced(function* (list: Walkable, startingAfter: strin
   const sql = yield* SqlClient
   const limit = yield* LimitedTo
   const run = <A extends object>({ parameters, text }: Statement) => sql.unsafe<A>(text, parameters)
-  const { account, as, columns, from, join, scope = [], table } = list
+  const { account, as, before, columns, from, isAscending, join, scope = [], table } = list
   if (limit !== undefined && account === undefined)
     throw new Error(`the list of ${table} has no account to be limited to`)
   const isOfThem = limit === undefined ? [] : [isAmong(account!, limit)]
@@ -215,6 +220,8 @@ const walkOf = Effect.fnUntraced(function* (list: Walkable, startingAfter: strin
     columns,
     join,
     from,
+    before,
+    isAscending,
     ...list.walk,
     ...(limit !== undefined && list.walkOf !== undefined && { paths: list.walkOf(limit) }),
     conditions: [...list.walk.conditions, ...isOfThem]
@@ -233,7 +240,8 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: 
     const rows = yield* run(cursorStatement(list, cursor))
     if (rows.length === 0) return yield* new UnknownCursor()
   }
-  const seek: Seek = { ...list, before: lowestOf(cursor, list.before) }
+  const ordered = { ...list, isAscending: page.isAscending }
+  const seek: Seek = { ...ordered, ...idsAfter(cursor, ordered) }
   const count = page.limit + 1
   if (list.recent !== undefined) {
     const rows = yield* run<Row>(recentStatement(seek, list.recent, count))
@@ -253,6 +261,23 @@ export const idsBetween = ({ createdAfterMs, createdBeforeMs }: CreatedBetween) 
   from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
   before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs))
 })
+
+/** The bounds of the ids that come after one in the order of a list. */
+const idsAfter = (
+  id: string | undefined,
+  { before, from, isAscending }: Pick<Seek, "before" | "from" | "isAscending">
+) => {
+  if (isAscending !== true) return { from, before: lowestOf(id, before) }
+  const next = id === undefined ? undefined : idAfter(id)
+  return { from: next === undefined || (from !== undefined && from > next) ? from : next, before }
+}
+
+/** The next higher id. */
+const idAfter = (id: string): string =>
+  (BigInt(`0x${id.replaceAll("-", "")}`) + 1n)
+    .toString(16)
+    .padStart(32, "0")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 
 /** The lower one of two ids. */
 export const lowestOf = (one: string | undefined, other: string | undefined): string | undefined =>

@@ -82,13 +82,15 @@ export interface Seek {
   /** Ids of the list are at least `from` and below `before`. */
   readonly from?: string | undefined
   readonly before?: string | undefined
+  /** Oldest first: the same ranges, from their other end. */
+  readonly isAscending?: boolean | undefined
 }
 
 /**
  * A list whose conditions no index serves: rows are looked at in the order of an index, a bounded number of them in a
  * statement, and those that meet the conditions are found.
  */
-export interface Walk extends Pick<Seek, "table" | "as" | "columns" | "join" | "from" | "before"> {
+export interface Walk extends Pick<Seek, "table" | "as" | "columns" | "join" | "from" | "before" | "isAscending"> {
   /** The ranges that have all rows of the list; by default the primary key. */
   readonly paths?: ReadonlyArray<AccessPath> | undefined
   /** A row may be in several ranges. */
@@ -102,22 +104,24 @@ export interface Statement {
   readonly parameters: ReadonlyArray<unknown>
 }
 
-/** The statement that reads up to `count` rows, newest first. */
+/** The statement that reads up to `count` rows, newest first, or oldest first. */
 export const pageStatement = (seek: Seek, count: number): Statement =>
   statement(seek, count, (context) => {
     const paths = seek.paths ?? [primaryKey]
     const rows = paths
       .map((path) => `(${"selective" in path ? selective(context, path) : ranges(context, path)})`)
       .join(" UNION ALL ")
-    return seek.overlaps === true ? `SELECT DISTINCT ON (id) * FROM (${rows}) AS found ORDER BY id DESC` : rows
+    return seek.overlaps === true
+      ? `SELECT DISTINCT ON (id) * FROM (${rows}) AS found ORDER BY id ${context.order}`
+      : rows
   })
 
-/** Reads the rows that meet `conditions` among the newest rows of the table. */
+/** Reads the rows that meet `conditions` among the newest rows of the table, or the oldest. */
 export const recentStatement = (seek: Seek, conditions: ReadonlyArray<Condition>, count: number): Statement =>
   statement(seek, count, (context) => {
     const filters = [...conditions.map((condition) => condition(context.bind)), ...context.filters]
     return `SELECT * FROM (${range(context, primaryKey, [], "*", RECENT)}) AS ${context.as}
-      WHERE ${filters.join(" AND ")} ORDER BY id DESC LIMIT ${context.limit}`
+      WHERE ${filters.join(" AND ")} ORDER BY id ${context.order} LIMIT ${context.limit}`
   })
 
 /** How many rows of a range a walk looks at, of one range or each of several: a first look fills the usual page. */
@@ -126,8 +130,8 @@ const WALKED = { first: { alone: 500, each: 100 }, further: { alone: 5000, each:
 type Look = keyof typeof WALKED
 
 /**
- * The CTEs of a walk. `walked` has the rows that were looked at, with further `columns`, `horizon` the oldest id down to which no
- * row was left out: that of a range which had more rows. It is empty where the walk came to its end.
+ * The CTEs of a walk. `walked` has the rows that were looked at, with further `columns`, `horizon` the id up to which, in the order of
+ * the list, no row was left out: that of a range which had more rows. It is empty where the walk came to its end.
  */
 const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look: Look, columns?: string): string => {
   const isAlone = paths.every((path) => "columns" in path && path.columns.every((column) => "is" in column))
@@ -143,22 +147,26 @@ const walk = (context: Context, { conditions, paths = [primaryKey] }: Walk, look
         everyRange(context, path, (keys) => walked(range(context, path, keys, "*", limit), "row_number() OVER ()"))
   )
   return `walked AS MATERIALIZED (${rows.map((each) => `(${each})`).join(" UNION ALL ")}),
-    horizon AS MATERIALIZED (SELECT id FROM walked WHERE nth = ${limit} ORDER BY id DESC LIMIT 1),
-    looked AS MATERIALIZED (SELECT * FROM walked WHERE id >= coalesce((SELECT id FROM horizon), '${LOWEST}'))`
+    horizon AS MATERIALIZED (SELECT id FROM walked WHERE nth = ${limit} ORDER BY id ${context.order} LIMIT 1),
+    looked AS MATERIALIZED (SELECT * FROM walked WHERE ${
+      context.order === "ASC"
+        ? `id <= coalesce((SELECT id FROM horizon), '${HIGHEST}')`
+        : `id >= coalesce((SELECT id FROM horizon), '${LOWEST}')`
+    })`
 }
 
-/** Of the rows that a walk looks at, up to `count` that meet the conditions, newest first, each with `horizon` and `looked_at`. */
+/** Of the rows that a walk looks at, up to `count` that meet the conditions, in the order of the list, each with `horizon` and `looked_at`. */
 export const walkStatement = (list: Walk, count: number, look: Look): Statement =>
   parameterised(list, count, (context) => {
-    const { as, limit, table } = context
+    const { as, limit, order, table } = context
     const distinct = list.overlaps === true ? "DISTINCT ON (id)" : ""
     return `WITH ${walk(context, list, look)},
     page AS (
-      SELECT ${list.columns} FROM (SELECT ${distinct} id FROM looked WHERE matches ORDER BY id DESC LIMIT ${limit}) found
+      SELECT ${list.columns} FROM (SELECT ${distinct} id FROM looked WHERE matches ORDER BY id ${order} LIMIT ${limit}) found
       CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE id = found.id OFFSET 0) AS ${as} ${list.join ?? ""}
     )
     SELECT page.*, (SELECT id FROM horizon) AS walk_horizon, (SELECT count(*)::integer FROM looked) AS walk_looked_at
-    FROM (SELECT) AS once LEFT JOIN page ON true ORDER BY page.id DESC LIMIT ${context.bind(count)}::integer`
+    FROM (SELECT) AS once LEFT JOIN page ON true ORDER BY page.id ${order} LIMIT ${context.bind(count)}::integer`
   })
 
 /** What a list is counted by: the state of a row and its amount, as SQL. */
@@ -184,7 +192,7 @@ export const sumStatement = (list: Walk, { amount = "0::bigint", state }: Counte
     FROM (SELECT) AS once LEFT JOIN states ON true`
   })
 
-/** The rows between two keys of an index, `(…keys, from)` and `(…keys, before)`, highest first. All values are SQL. */
+/** The rows between two keys of an index, `(…keys, from)` and `(…keys, before)`, by default highest first. All values are SQL. */
 export const rangeStatement = (range: {
   readonly table: string
   readonly select: string
@@ -196,19 +204,22 @@ export const rangeStatement = (range: {
   readonly before: string
   readonly conditions?: ReadonlyArray<string>
   readonly limit: number
+  readonly order?: Order
 }): string => {
-  const { before, columns, conditions = [], from, id = "id", keys, limit, select, table } = range
+  const { before, columns, conditions = [], from, id = "id", keys, limit, order = "DESC", select, table } = range
   const all = [
     `${row([...columns, id])} >= ${row([...keys, from])}`,
     `${row([...columns, id])} < ${row([...keys, before])}`,
     ...conditions
   ]
   return `SELECT ${select} FROM ${table} WHERE ${all.join(" AND ")}
-    ORDER BY ${[...columns, id].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
+    ORDER BY ${[...columns, id].map((column) => `${column} ${order}`).join(", ")} LIMIT ${limit}`
 }
 
 /** How many rows are the newest. */
 export const RECENT = 1000
+
+type Order = "ASC" | "DESC"
 
 interface Context {
   readonly table: string
@@ -218,6 +229,7 @@ interface Context {
   readonly before: string
   /** A literal in the text: without it the planner expects a tenth of the table. */
   readonly limit: number
+  readonly order: Order
   readonly bind: Bind
 }
 
@@ -228,11 +240,11 @@ const statement = (seek: Seek, count: number, body: (context: Context) => string
     seek,
     count,
     (context) => `SELECT ${seek.columns} FROM (${body(context)}) AS ${context.as} ${seek.join ?? ""}
-    ORDER BY ${context.as}.id DESC LIMIT ${context.bind(count)}::integer`
+    ORDER BY ${context.as}.id ${context.order} LIMIT ${context.bind(count)}::integer`
   )
 
 const parameterised = (
-  seek: Pick<Seek, "table" | "as" | "filters" | "from" | "before">,
+  seek: Pick<Seek, "table" | "as" | "filters" | "from" | "before" | "isAscending">,
   count: number,
   text: (context: Context) => string
 ): Statement => {
@@ -246,6 +258,7 @@ const parameterised = (
     before: `${bind(seek.before ?? HIGHEST)}::uuid`,
     // Two limits, so that a list has two prepared statements and not one for each page size.
     limit: count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT,
+    order: seek.isAscending === true ? "ASC" : "DESC",
     bind
   }
   return { text: text(context), parameters }
@@ -260,14 +273,14 @@ export const MAX_LIMIT = 101
 
 /** Without order and limit in the CTE, so that only the condition chooses the index. It is read as far as the limit after it. */
 const selective = (
-  { as, before, bind, filters, from, limit, table }: Context,
+  { as, before, bind, filters, from, limit, order, table }: Context,
   { most, selective: condition, source = `${table} AS ${as}` }: SelectivePath
 ): string => `
   SELECT * FROM (
     WITH few AS MATERIALIZED (SELECT ${as}.* FROM ${source} WHERE ${condition(bind)})
     SELECT * FROM few ${most === undefined ? "" : `LIMIT ${most}`}
   ) AS ${as}
-  WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${limit}`
+  WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id ${order} LIMIT ${limit}`
 
 /** The rows of each range of a path, by the values of its columns. */
 const everyRange = (context: Context, path: IndexPath, rowsOf: (keys: ReadonlyArray<string>) => string): string => {
@@ -301,11 +314,11 @@ const ranges = (context: Context, path: IndexPath): string => {
       SELECT ${varying.map((index) => `k${index}.v AS v${index}`).join(", ")}, newest.id
       FROM ${values} CROSS JOIN LATERAL (${range(context, path, keys, "id", 1)}) newest
       ${path.only === undefined ? "" : `WHERE ${path.only(keys)}`}
-      ORDER BY newest.id DESC LIMIT ${limit}
+      ORDER BY newest.id ${context.order} LIMIT ${limit}
     ) best CROSS JOIN LATERAL (${range(context, path, best, "*", limit)}) walked`
 }
 
-/** The rows of a range, highest first. */
+/** The rows of a range, in the order of the list. */
 const range = (
   context: Context,
   path: IndexPath,
@@ -313,7 +326,7 @@ const range = (
   select: string,
   limit: number
 ): string => {
-  const { as, bind, filters, table } = context
+  const { as, bind, filters, order, table } = context
   const from = path.from === undefined ? context.from : `greatest(${context.from}, ${path.from(keys, bind)})`
   const before = path.before === undefined ? context.before : `least(${context.before}, ${path.before(keys, bind)})`
   const columns = path.columns.map(({ sql }) => sql)
@@ -335,7 +348,8 @@ const range = (
       from,
       before,
       conditions: filters,
-      limit
+      limit,
+      order
     })
   }
   return rangeStatement({
@@ -346,7 +360,8 @@ const range = (
     from,
     before,
     conditions,
-    limit
+    limit,
+    order
   })
 }
 

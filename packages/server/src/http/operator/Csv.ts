@@ -17,7 +17,10 @@ import { personalDataFor } from "@pix-payments/domain/Operator"
 import { maskOf } from "@pix-payments/domain/PersonalData"
 import type * as Schema from "effect/Schema"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { LimitedTo, type Page, type WalkedPage } from "../../database/statements/Paging.ts"
+import { statement, uuids } from "../../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { Installation } from "../../operators/Installation.ts"
 import { shareOf } from "./OperatorHandlers.ts"
 
@@ -25,7 +28,7 @@ type Cell = string | number | null | undefined
 
 interface Csv<Row, Item, E> {
   readonly caller: Operator
-  /** The columns, by what an item has in them. */
+  /** The columns, by what an item has in them. Beside `account_id` is a column `account` with its name. */
   readonly columns: Readonly<Record<string, (item: Item) => Cell>>
   /** The schema of items, whose annotations mask them. */
   readonly schema: Schema.Constraint
@@ -34,11 +37,18 @@ interface Csv<Row, Item, E> {
 }
 
 /** Makes the answer: the rows of a list, a page at a time. */
-export const csvAnswers = Effect.map(Installation, ({ get }) =>
-  Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row, Item, E>) {
+export const csvAnswers = Effect.gen(function* () {
+  const { get } = yield* Installation
+  const sql = yield* SqlClient
+  const namesOf = (ids: ReadonlyArray<string>) =>
+    sql.unsafe<{ readonly id: string; readonly name: string }>(...findNames({ ids })).pipe(
+      Effect.map((rows) => new Map(rows.map(({ id, name }) => [id, name]))),
+      orUnavailable
+    )
+  return Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row, Item, E>) {
     const { caller } = csv
     const limit = yield* LimitedTo
-    const lines = linesOf(csv, localTimeIn((yield* get).timezone))
+    const lines = linesOf(csv, localTimeIn((yield* get).timezone), namesOf)
     return {
       status: 200,
       stream: {
@@ -49,39 +59,47 @@ export const csvAnswers = Effect.map(Installation, ({ get }) =>
       }
     }
   })
-)
+})
+
+const findNames = statement({ ids: uuids }, ({ ids }) => `SELECT id, name FROM accounts WHERE id = ANY (${ids})`)
 
 const PAGE = 100
 
 /** The pieces of the file, one a call; undefined after its last line. */
 const linesOf = <Row, Item, E>(
   { caller, columns, read, schema, toItem }: Csv<Row, Item, E>,
-  localTime: (instant: Cell) => Cell
+  localTime: (instant: Cell) => Cell,
+  namesOf: (accountIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
 ) => {
   const mask = personalDataFor[caller.role] === "clear" ? undefined : maskOf(schema)
   const shown = (item: Item): Item => (mask === undefined ? item : (mask(item) as Item))
+  const accountOf = (item: Item): string => String(columns["account_id"]?.(item))
+  const names = Object.keys(columns).flatMap((name) => (name === "account_id" ? [name, "account"] : [name]))
   let startingAfter: string | undefined
   let count = 0
   let isDone = false
   let isFirst = true
-  return (): Effect.Effect<string | undefined, E> => {
-    if (isDone) return Effect.undefined
-    return Effect.map(read({ limit: Math.min(PAGE, MAX_CSV_ROWS - count), startingAfter }), ({ next, rows }) => {
-      count += rows.length
-      startingAfter = next
-      isDone = next === undefined || count >= MAX_CSV_ROWS
-      const head = isFirst ? [`\uFEFF${Object.keys(columns).join(";")}`] : []
-      isFirst = false
-      const lines = rows.map((row) => {
-        const item = shown(toItem(row))
-        return Object.entries(columns)
-          .map(([name, cell]) => cellOf(name.endsWith("_at") ? localTime(cell(item)) : cell(item)))
-          .join(";")
-      })
-      const end = isDone ? [next === undefined ? `# ${count}` : `# ${count}; starting_after=${next}`] : []
-      return [...head, ...lines, ...end].map((line) => `${line}\r\n`).join("")
-    })
-  }
+  const piece = Effect.gen(function* () {
+    const { next, rows } = yield* read({ limit: Math.min(PAGE, MAX_CSV_ROWS - count), startingAfter })
+    const items = rows.map((row) => shown(toItem(row)))
+    const accounts = names.includes("account") ? yield* namesOf([...new Set(items.map(accountOf))]) : undefined
+    count += rows.length
+    startingAfter = next
+    isDone = next === undefined || count >= MAX_CSV_ROWS
+    const head = isFirst ? [`\uFEFF${names.join(";")}`] : []
+    isFirst = false
+    const lines = items.map((item) =>
+      names
+        .map((name) => {
+          const value = name === "account" ? accounts?.get(accountOf(item)) : columns[name]?.(item)
+          return cellOf(name.endsWith("_at") ? localTime(value) : value)
+        })
+        .join(";")
+    )
+    const end = isDone ? [next === undefined ? `# ${count}` : `# ${count}; starting_after=${next}`] : []
+    return [...head, ...lines, ...end].map((line) => `${line}\r\n`).join("")
+  })
+  return (): Effect.Effect<string | undefined, E | Unavailable> => (isDone ? Effect.undefined : piece)
 }
 
 /** `2026-11-26 22:15:03` in a time zone. */

@@ -11,7 +11,12 @@ import type { Page, Sum, WalkedPage } from "../../database/statements/Paging.ts"
 export const pageFrom = (query: {
   readonly limit?: number | undefined
   readonly starting_after?: string | undefined
-}): Page => ({ limit: query.limit ?? defaultLimit, startingAfter: query.starting_after })
+  readonly order?: string | undefined
+}): Page => ({
+  limit: query.limit ?? defaultLimit,
+  startingAfter: query.starting_after,
+  isAscending: query.order === "asc"
+})
 
 /** The filters by time of creation. */
 export const createdBetween = (query: {

@@ -4,7 +4,7 @@
  * Guarantee: a list of them reads as little beside each row, whatever the number of payouts.
  */
 import { type ApprovalAction, APPROVAL_HOURS, ApprovalStatus } from "@pix-payments/domain/Approval"
-import type { List } from "../../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"
 import { isOneOf } from "../../database/statements/Condition.ts"
 import { everyValue, is } from "../../database/statements/Seek.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
@@ -115,11 +115,16 @@ const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.requ
   (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = ${ownerOf} AND l.kind = 'available') AS available,
   ${names} AS names, ${equalRequests} AS equal_requests, ${equalPayout} AS equal_payout`
 
-export const approvalList = (asked: ApprovalStatus | undefined): List => ({
+export interface ApprovalFilters extends CreatedBetween {
+  readonly status?: ApprovalStatus | undefined
+}
+
+export const approvalList = ({ status: asked, ...created }: ApprovalFilters): List => ({
   table: "approvals",
   as: "a",
   columns,
   account: "account_id",
+  ...idsBetween(created),
   pathsOf: (accountIds) => [{ selective: isOneOf("account_id", accountIds) }],
   ...(asked !== undefined && {
     // A row that is shown as expired is stored as pending or approved until something writes it.

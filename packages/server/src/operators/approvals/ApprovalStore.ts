@@ -15,7 +15,6 @@ import {
   approvalActions,
   APPROVAL_HOURS,
   type ApprovalDecision,
-  type ApprovalStatus,
   approvalTransitions,
   isRepeated
 } from "@pix-payments/domain/Approval"
@@ -31,7 +30,14 @@ import { fingerprint } from "../Fingerprint.ts"
 import { type Page, readPage } from "../../database/statements/Paging.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
-import { approvalList, type ApprovalRow, type Fields, findOne, type RequestedPayoutFacts } from "./ApprovalRow.ts"
+import {
+  type ApprovalFilters,
+  approvalList,
+  type ApprovalRow,
+  type Fields,
+  findOne,
+  type RequestedPayoutFacts
+} from "./ApprovalRow.ts"
 import { approverRolesSql, isFourEyesOn } from "./Authority.ts"
 
 /** Who asks: an operator, with a credential that another one may have made (OPR-203). */
@@ -96,7 +102,7 @@ export class ApprovalStore extends Context.Service<
     readonly expire: (id: string, reason: string) => Effect.Effect<void, SqlError>
     readonly get: (id: string) => Effect.Effect<ApprovalRow, NotFoundError | Unavailable>
     readonly list: (
-      filters: { readonly status?: ApprovalStatus | undefined },
+      filters: ApprovalFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<ApprovalRow>, UnknownCursor | Unavailable>
   }
@@ -177,8 +183,8 @@ export class ApprovalStore extends Context.Service<
           return (yield* find(id)) ?? (yield* new NotFoundError())
         }, orUnavailable),
 
-        list: ({ status }, page) =>
-          readPage<ApprovalRow>(approvalList(status), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+        list: (filters, page) =>
+          readPage<ApprovalRow>(approvalList(filters), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
     })
   )

@@ -22,7 +22,7 @@ import { Ids } from "../../base/Ids.ts"
 import { IN_FORCE } from "../../providers/LateOutcomes.ts"
 import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { bigint, instant, json, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
+import { type CreatedBetween, idsBetween, type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { equalsUnindexed } from "../../database/statements/Condition.ts"
 import { is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { CHANGED, statement, uuids, value } from "../../database/statements/Statement.ts"
@@ -67,6 +67,11 @@ const exceptionTable = table({
 
 export interface StoredException extends Stored<typeof exceptionTable> {}
 
+interface ExceptionFilters extends CreatedBetween {
+  readonly kind?: ExceptionKind | undefined
+  readonly status?: ExceptionStatus | undefined
+}
+
 export class ExceptionStore extends Context.Service<
   ExceptionStore,
   {
@@ -98,7 +103,7 @@ export class ExceptionStore extends Context.Service<
     readonly ruleOf: (connectionId: string) => Effect.Effect<ExceptionRule, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredException | undefined, Unavailable>
     readonly list: (
-      filters: { readonly kind?: ExceptionKind | undefined; readonly status?: ExceptionStatus | undefined },
+      filters: ExceptionFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<StoredException>, UnknownCursor | Unavailable>
     /** The number of open exceptions of each kind, and the cents in `unallocated` of all connections. */
@@ -162,7 +167,13 @@ export class ExceptionStore extends Context.Service<
         find: (id) => orUnavailable(first(sql.unsafe<Row>(...findOne({ id })))),
         list: (filters, page) =>
           readPage<Row>(
-            { table: "acquirer_exceptions", columns, account: "account_id", ...indexPaths(filters) },
+            {
+              table: "acquirer_exceptions",
+              columns,
+              account: "account_id",
+              ...indexPaths(filters),
+              ...idsBetween(filters)
+            },
             page
           ).pipe(decoded, Effect.provideService(SqlClient, sql), orUnavailable),
         totals: Effect.gen(function* () {
@@ -184,7 +195,7 @@ export class ExceptionStore extends Context.Service<
 const columns = exceptionTable.columns()
 
 /** Exceptions are few, so that a second filter needs no index. */
-const indexPaths = (filters: Parameters<ExceptionStore["Service"]["list"]>[0]): Partial<List> => {
+const indexPaths = (filters: ExceptionFilters): Partial<List> => {
   const { kind, status } = filters
   const statusIs = status === undefined ? oneOf("status", exceptionStatuses) : is("status", "text", status)
   const pathsOf: List["pathsOf"] = (ids) => [

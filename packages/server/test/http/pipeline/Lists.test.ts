@@ -81,7 +81,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
     return ids
   })
 
-  it.effect("LIST-1, LIST-2: are complete, in order, and nothing else, whatever they are narrowed by", () =>
+  it.effect("LIST-1, LIST-2, OPR-290: are complete, in order, and nothing else, whatever they are narrowed by", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       // Each request with the installation's token is an entry of the audit log.
@@ -118,6 +118,9 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
             const expected = yield* expectedOf(list, query)
             const about = `${list.template} ${JSON.stringify(query)}`
             assert.deepStrictEqual(yield* pagesOf(list, asked, query, admin.call), expected, about)
+            if (!list.isOrdered) continue
+            const oldestFirst = yield* pagesOf(list, asked, { ...query, order: "asc" }, admin.call)
+            assert.deepStrictEqual(oldestFirst, expected.toReversed(), `${about}, oldest first`)
           }
         }
       }

@@ -17,9 +17,10 @@ import { ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
 import { Authority } from "../../../operators/approvals/Authority.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { Operators } from "../../../operators/Operators.ts"
+import { ofAccount } from "../../../database/statements/Paging.ts"
 import { runToCompletion } from "../../../database/RunToCompletion.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import {
   accountInactive,
@@ -42,7 +43,9 @@ export const approvalHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        return listAnswer(yield* store.list({ status: query.status }, page), toApproval, page)
+        const filters = { status: query.status, ...createdBetween(query) }
+        const rows = yield* ofAccount(query.account_id)(store.list(filters, page))
+        return listAnswer(rows, toApproval, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
       Effect.gen(function* () {

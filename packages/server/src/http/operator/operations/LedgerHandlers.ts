@@ -17,7 +17,7 @@ import { LedgerVerification, type Verified } from "../../../ledger/LedgerVerific
 import { Statistics } from "../../../operations/Statistics.ts"
 import { unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const ledgerHandlers = Effect.gen(function* () {
@@ -28,7 +28,8 @@ export const ledgerHandlers = Effect.gen(function* () {
     entries: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
+        const filters = { accountId: query.account_id, resourceId: query.resource_id, ...createdBetween(query) }
+        const rows = yield* ledger.entries(filters, page)
         return listAnswer(rows, toLedgerEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     verify: ({ query }) =>

@@ -70,7 +70,7 @@ export const auditHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* audit.list(query, page)
+        const rows = yield* audit.list({ action: query.action, ...createdBetween(query) }, page)
         return listAnswer(rows, toAuditEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>

@@ -13,6 +13,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { RequestRefused } from "../../../base/Errors.ts"
+import { ofAccount } from "../../../database/statements/Paging.ts"
 import { Acceptance, isAcceptable } from "../../../payments/exceptions/Acceptance.ts"
 import { ExceptionRefunds } from "../../../payments/exceptions/ExceptionRefunds.ts"
 import { type Decision, ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
@@ -21,7 +22,7 @@ import { AuditLog } from "../../../operations/AuditLog.ts"
 import { AccountOf } from "../../../operators/AccountOf.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { answer } from "../../pipeline/Answer.ts"
-import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { createdBetween, listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import {
   insufficientBalance,
@@ -43,7 +44,8 @@ export const exceptionHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* store.list({ kind: query.kind, status: query.status }, page)
+        const filters = { kind: query.kind, status: query.status, ...createdBetween(query) }
+        const rows = yield* ofAccount(query.account_id)(store.list(filters, page))
         return listAnswer(rows, toException, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
