@@ -42,7 +42,13 @@ export const Session = Schema.Struct({
   expires_at: Schema.NullOr(Instant).annotateKey({
     description: "Null for a request with a token. A session also ends after 30 minutes without a request."
   }),
-  settings: Schema.Struct({ acquirer: Schema.String, cell: Schema.NullOr(Schema.String) })
+  settings: Schema.Struct({
+    acquirer: Schema.String,
+    cell: Schema.NullOr(Schema.String),
+    cells: Schema.Array(Schema.Struct({ name: Schema.String, url: Schema.String })).annotateKey({
+      description: "All cells, with the addresses of their dashboards, as `CELLS` says."
+    })
+  })
 }).annotate({ identifier: "Session" })
 export type Session = typeof Session.Type
 

@@ -40,6 +40,28 @@ const Link = ({
   )
 }
 
+/** Which cell this is, and the way to the others. */
+const Cells = () => {
+  const { cell, cells } = session.state.value?.settings ?? { cell: null, cells: [] }
+  if (cell === null) return null
+  if (cells.length === 0) return <span class="badge">{cell}</span>
+  return (
+    <select
+      class="badge"
+      aria-label={words().nav.cell}
+      value={cell}
+      onChange={({ currentTarget: { value } }) => {
+        const other = cells.find(({ name }) => name === value)
+        if (other !== undefined) location.assign(other.url)
+      }}
+    >
+      {cells.map(({ name }) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  )
+}
+
 /** What is this person's: zone, language, the end of the session. In the header; on a phone in the menu. */
 const Own = () => {
   const { nav, signOut } = words()
@@ -47,7 +69,7 @@ const Own = () => {
   return (
     <>
       {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
-      {who?.settings.cell && <span class="badge">{who.settings.cell}</span>}
+      <Cells />
       <button type="button" onClick={() => setUtc(!isUtc.value)}>
         {zoneLabel()}
       </button>

@@ -67,6 +67,7 @@ export const en = {
     sessions: "Sessions",
     audit: "Audit",
     settings: "Settings",
+    cell: "Cell",
     simulator: "Simulator",
     applications: "Applications",
     endpoints: "Webhooks",

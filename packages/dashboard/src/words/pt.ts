@@ -67,6 +67,7 @@ export const pt: Words = {
     sessions: "Sessões",
     audit: "Auditoria",
     settings: "Configurações",
+    cell: "Célula",
     simulator: "Simulador",
     applications: "Aplicações",
     endpoints: "Webhooks",

@@ -87,6 +87,8 @@ export interface SettingsShape {
   readonly retentionUnpaidPayersDays: number
   /** The name of the cell whose database it is. Unset: there is one cell. */
   readonly cell: Option.Option<string>
+  /** All cells with the addresses of their dashboards; empty: the dashboard shows no choice. */
+  readonly cells: ReadonlyArray<{ readonly name: string; readonly url: string }>
   /** `off`: nobody is called. */
   readonly outward: "on" | "off"
   /** Whether the words by which charges and payouts are found are written. */
@@ -155,6 +157,18 @@ const cellName = (text: string): Result.Result<string, string> =>
   /^[a-z0-9-]{1,20}$/.test(text)
     ? Result.succeed(text)
     : Result.fail("must be a name of 1 to 20 characters: a to z, 0 to 9 and -")
+
+const cellList = (text: string): Result.Result<SettingsShape["cells"], string> => {
+  const cells = text.split(",").map((part) => {
+    const [, name = "", url = ""] = /^([^=]*)=(.*)$/.exec(part.trim()) ?? []
+    return { name, url: URL.parse(url) }
+  })
+  return cells.every(({ name, url }) => Result.isSuccess(cellName(name)) && /^https?:$/.test(url?.protocol ?? ""))
+    ? Result.succeed(cells.map(({ name, url }) => ({ name, url: url!.origin })))
+    : Result.fail(
+        "must be names of cells with the addresses of their dashboards: a=https://a.example.com,b=https://b.example.com"
+      )
+}
 
 const publicUrl = (text: string): Result.Result<string, string> => {
   const url = URL.parse(text)
@@ -238,6 +252,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   // A charge can be paid for seven days.
   retentionUnpaidPayersDays: atLeast(8, "RETENTION_UNPAID_PAYERS_DAYS").pipe(Config.withDefault(396)),
   cell: Config.option(parsed("CELL", cellName)),
+  cells: parsed("CELLS", cellList).pipe(Config.withDefault([])),
   outward: Config.Literals(["on", "off"], "OUTWARD").pipe(Config.withDefault("on" as const)),
   searchWords: Config.Literals(["on", "off"], "SEARCH_WORDS").pipe(Config.withDefault("on" as const)),
   smtpUrl: Config.option(checked("SMTP_URL", Config.Redacted("SMTP_URL"), smtpUrl)),

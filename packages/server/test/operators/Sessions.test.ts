@@ -34,7 +34,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Sessions"
           role: "operator",
           account_ids: null
         },
-        settings: { acquirer: "simulator", cell: null }
+        settings: { acquirer: "simulator", cell: null, cells: [] }
       })
       assert.notInclude(answer.text, cookie.slice("pix_operator=".length))
       assert.match(String((answer.body as never)["expires_at"]), instant)

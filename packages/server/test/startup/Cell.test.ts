@@ -14,7 +14,7 @@ import { secretsKey } from "../support/StoppableService.ts"
 import { clientOf, newKey } from "../support/TestService.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("A cell", (it) => {
-  it.effect("OPR-390, OPR-8: is named by its first start, and says its name everywhere", () =>
+  it.effect("OPR-390, OPR-393, OPR-8: is named by its first start, and says its name everywhere", () =>
     Effect.gen(function* () {
       const env = yield* environment
       const unnamed = yield* startProcess(env)
@@ -24,12 +24,24 @@ layer(Layer.empty, { excludeTestServices: true })("A cell", (it) => {
       unnamed.signal("SIGTERM")
       assert.strictEqual(yield* unnamed.ended, 0)
 
-      const service = yield* startProcess({ ...env, CELL: "sul-1", PROCESSES: "2" })
+      const service = yield* startProcess({
+        ...env,
+        CELL: "sul-1",
+        CELLS: "sul-1=http://127.0.0.1:1,sul-2=https://sul-2.example.com/",
+        PROCESSES: "2"
+      })
       const { operate } = yield* clientOf(service, env.OPERATOR_TOKEN)
       assert.strictEqual((yield* operate("GET", "/health/ready")).body["cell"], "sul-1")
       assert.strictEqual((yield* operate("GET", "/operator/v1/installation")).body["cell"], "sul-1")
       const session = yield* operate<{ settings: unknown }>("GET", "/operator/v1/session")
-      assert.deepStrictEqual(session.body.settings, { acquirer: "simulator", cell: "sul-1" })
+      assert.deepStrictEqual(session.body.settings, {
+        acquirer: "simulator",
+        cell: "sul-1",
+        cells: [
+          { name: "sul-1", url: "http://127.0.0.1:1" },
+          { name: "sul-2", url: "https://sul-2.example.com" }
+        ]
+      })
       assert.match((yield* operate("GET", "/metrics")).text, /^pix_payments_cell_info\{cell="sul-1"\} 1$/m)
       yield* operate("GET", "/operator/v1/accounts", { headers: { "x-operator-token": "wrong" } })
       const lines = () =>

@@ -172,7 +172,7 @@ const ownerOf = ({ id, role }: Operator): string | undefined => (role === "admin
 const toSession = (
   operator: Operator,
   row: OperatorSessionRow | undefined,
-  { acquirer, cell }: Settings["Service"]
+  { acquirer, cell, cells }: Settings["Service"]
 ): Session => ({
   object: "session",
   id: operator.sessionId,
@@ -185,7 +185,7 @@ const toSession = (
     account_ids: operator.accountIds
   },
   expires_at: row?.expires_at.toISOString() ?? null,
-  settings: { acquirer, cell: Option.getOrNull(cell) }
+  settings: { acquirer, cell: Option.getOrNull(cell), cells }
 })
 
 const toOperatorSession = (row: OperatorSessionRow, { sessionId }: Operator): OperatorSession => ({
