@@ -70,6 +70,7 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                     [fields.legal_name, account.legal_name],
                     [fields.document, documentOf(account.document)],
                     [fields.phone, phoneOf(account.phone)],
+                    ...(account.moved_to === null ? [] : [[words().nav.cell, account.moved_to] as const]),
                     [fields.auto_payout, account.auto_payout_enabled ? cards.yes : cards.no],
                     [
                       text.limit,

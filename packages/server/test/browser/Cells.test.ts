@@ -32,6 +32,7 @@ layer(
         assert.strictEqual(await cells.inputValue(), "sul-1")
         await visit.inspect("moved-account", `/accounts/${accountId}`, /./)
         await page.getByText("moved to another cell").first().waitFor()
+        await page.getByText("sul-2", { exact: true }).last().waitFor()
         visit.assertNoFault()
         await page.route("http://sul-2.localhost/**", (route) => route.fulfill({ body: "the other cell" }))
         await cells.selectOption("sul-2")
