@@ -55,6 +55,16 @@ layer(TestService.layer(), { excludeTestServices: true })("pix asks", (it) => {
     })
   )
 
+  it.effect("CLI-8, OPR-391: a move to another cell says what it stops", () =>
+    Effect.gen(function* () {
+      const { account, accountId } = yield* someAccount
+      assert.strictEqual(
+        yield* questionOf("accounts", "move", accountId, "--target", "b"),
+        `Freeze account ${account}? Its requests are 503 until it lives in the cell b.`
+      )
+    })
+  )
+
   it.effect("CLI-8, OPR-232: an entry that could not be read is accepted with the amount that is given", () =>
     Effect.gen(function* () {
       const { account, accountId } = yield* someAccount

@@ -14,6 +14,7 @@ const chosen: Readonly<Record<string, string>> = {
     "pix connections create --name Efi --kind api-pix --provider-profile efi --pix-key pix@example.com --data credentials.json",
   "connectionActions.update": `pix connections update ${EXAMPLE_ID} --paused`,
   "adjustments.create": `pix adjustments create --account ${EXAMPLE_ID} --amount -1990 --reason 'a fee was charged twice'`,
+  "accounts.move": `pix accounts move ${EXAMPLE_ID} --target b`,
   "accounts.update": `pix accounts update ${EXAMPLE_ID} --payouts-paused`,
   "audit.export": "pix audit export --created-after 2026-11-01T00:00:00Z > audit.jsonl",
   "deliveries.list": "pix deliveries list --status failed --event charge.pix.paid"

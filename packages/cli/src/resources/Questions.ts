@@ -1,4 +1,4 @@
-/** Questions before money moves, with the amount in words, and before many deliveries are sent, with their number. CLI-8. */
+/** Questions before money moves, with the amount in words, before many deliveries are sent, with their number, and before an account is frozen. CLI-8. */
 import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import type { Resent } from "@pix-payments/api/operator/Deliveries"
@@ -81,6 +81,12 @@ const settle = (what: string, { payload }: Asked): string =>
 
 /** The operations that ask, and what. */
 const questions: Readonly<Record<string, Question>> = {
+  "accounts.move": ({ id, payload, service }) =>
+    Effect.map(
+      accountNamed(service, id),
+      (account) =>
+        `Freeze account ${account}? Its requests are 503 until it lives in the cell ${printable(String(payload["target"]))}.`
+    ),
   "payoutActions.create": ({ id, payload, service }) =>
     Effect.gen(function* () {
       const cents = yield* requested(payload["amount"])
