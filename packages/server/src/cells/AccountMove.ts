@@ -112,10 +112,12 @@ const freeze = Effect.fnUntraced(function* (source: Connection, accountId: strin
   yield* query(source, "UPDATE accounts SET moved_to = $2 WHERE id = $1", [accountId, to])
   // A key that was looked up before: its statement begins within the time that a connection is waited for.
   yield* Effect.sleep(`${SETTLE_SECONDS} seconds`)
+  // One that has written nothing for a minute only reads, as a back-up does.
   const older = query(
     source,
     `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-      AND backend_type = 'client backend' AND xact_start < now() - interval '${SETTLE_SECONDS} seconds'`
+      AND backend_type = 'client backend' AND xact_start < now() - interval '${SETTLE_SECONDS} seconds'
+      AND (backend_xid IS NOT NULL OR xact_start > now() - interval '1 minute')`
   )
   for (let waits = 0; (yield* older).length > 0; waits++) {
     if (waits === MOST_WAITS) {

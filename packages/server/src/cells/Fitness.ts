@@ -52,16 +52,20 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
       `Other accounts use the connection ${name}.`,
       "SELECT 1 FROM accounts WHERE connection_id = $2 AND id <> $1 LIMIT 1"
     ],
-    ...["charges", "payouts"].flatMap((table) => [
+    ...tablesOfBoth.flatMap(([table, what]) => [
       [
-        `The account has ${table} of another connection, which would stay behind.`,
-        `SELECT 1 FROM ${table} WHERE account_id = $1 AND connection_id IS DISTINCT FROM $2 LIMIT 1`
+        `The account has ${what} of another connection, which would stay behind.`,
+        `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2 LIMIT 1`
       ],
       [
-        `Another account has ${table} of the connection ${name}.`,
+        `Another account has ${what} of the connection ${name}.`,
         `SELECT 1 FROM ${table} WHERE account_id <> $1 AND connection_id = $2 LIMIT 1`
       ]
     ]),
+    [
+      "The account has moved money at another bank account, whose books would stay behind.",
+      "SELECT 1 FROM ledger_transfers WHERE account_id = $1 AND connection_id <> $2 LIMIT 1"
+    ],
     [
       "Approvals of the account wait: decide them first.",
       `SELECT 1 FROM approvals WHERE account_id = $1 AND $2::uuid IS NOT NULL AND used_at IS NULL AND expires_at > now()
@@ -75,6 +79,16 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
   yield* requireEqualCells(cells)
   return moved
 })
+
+/** Tables whose rows have an account and a connection, and what they are. Null is the simulator's connection. */
+const tablesOfBoth = [
+  ["charges", "charges"],
+  ["payouts", "payouts"],
+  ["refunds", "returns"],
+  ["disputes", "disputes"],
+  ["acquirer_exceptions", "exceptions"],
+  ["acquirer_orders", "orders"]
+] as const
 
 const requireEqualCells = Effect.fnUntraced(function* ({ secretsKeys, source, target }: Cells) {
   const schemaOf = (connection: Connection) =>
