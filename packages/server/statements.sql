@@ -419,6 +419,40 @@ WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
 ORDER BY owner_id DESC, book DESC, closes.day DESC
 LIMIT 1;
 
+-- ledger/Closes.ts findReach
+SELECT
+  greatest(
+    $2::text::date, least($3::text::date, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date)
+  )::text AS until, $3::text::date < (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date
+  AND NOT EXISTS (SELECT FROM ledger_accounts WHERE owner_id = $1::uuid AND kind = 'available' AND open_day <= $3::text::date)
+  AND NOT EXISTS (
+    SELECT
+    FROM
+      (
+        SELECT c.id, due.day
+        FROM
+          acquirer_connections c
+          LEFT JOIN LATERAL (
+            SELECT day
+            FROM closes
+            WHERE owner_id = c.id AND book = 'bank'
+            ORDER BY owner_id DESC, book DESC, day DESC
+            LIMIT 1
+          ) last ON true
+          CROSS JOIN LATERAL (
+            SELECT t.day
+            FROM ledger_transfers t
+            WHERE
+              t.connection_id IS NOT NULL
+              AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+              AND (t.connection_id, t.day) <= (c.id, $3::text::date)
+            ORDER BY t.connection_id, t.day
+            LIMIT 1
+          ) due
+      ) c
+    WHERE c.id = $1::uuid
+  ) AS is_closed;
+
 -- ledger/Closes.ts insertClose
 INSERT INTO
   closes (

@@ -22,12 +22,13 @@ import { LineDetails } from "../LineDetails.ts"
 import { type BooksOf, Lines, type LinesOf, type Movement, placeAfter, startOf } from "../Lines.ts"
 import type { Format, StatementFacts, StatementLine } from "./Format.ts"
 
-/** Which statement. Days are inclusive. */
+/** Which statement. Days are inclusive; `until` is the last one that it names as its own, which is not to come. */
 export interface StatementOf {
   readonly of: BooksOf
   readonly name: string
   readonly from: string
   readonly to: string
+  readonly until: string
   readonly format: Format
   readonly bank: StatementFacts["bank"]
   /** Documents are not masked. */
@@ -64,14 +65,14 @@ export class Statements extends Context.Service<
         return Number(last?.closing ?? 0n) + Number(row?.moved ?? 0n)
       })
 
-      const factsOf = Effect.fnUntraced(function* ({ bank, from, name, of, to }: StatementOf) {
+      const factsOf = Effect.fnUntraced(function* ({ bank, from, name, of, until }: StatementOf) {
         const [row] = yield* orUnavailable(sql<{ timezone: string }>`SELECT timezone FROM installation_settings`)
         return {
           book: "accountId" in of ? "account" : "connection",
           ownerId: "accountId" in of ? of.accountId : of.connectionId,
           name,
           from,
-          to,
+          to: until,
           bank,
           timezone: row!.timezone,
           opening: yield* balanceBefore(of, from),
