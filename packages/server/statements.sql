@@ -6501,6 +6501,46 @@ FROM bank_statement_lines
 WHERE connection_id = $1::uuid AND end_to_end_id IS NOT NULL AND end_to_end_id = ANY (string_to_array($2, ','))
 LIMIT 5000;
 
+-- statements/BankReconciliation.ts findEnded
+SELECT DISTINCT account.id, closed.day::text AS day
+FROM
+  acquirer_connections c
+  CROSS JOIN LATERAL (
+    SELECT day
+    FROM closes
+    WHERE
+      owner_id = c.id
+      AND book = 'bank'
+      AND day >= (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date - $1::integer
+      AND day < (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date
+  ) closed
+  CROSS JOIN LATERAL (
+    SELECT
+      coalesce(
+        (
+          SELECT other.connection_id
+          FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+          WHERE own.connection_id = c.id
+          ORDER BY other.connection_id
+          LIMIT 1
+        ), c.id
+      ) AS id
+  ) account
+WHERE
+  c.profile IS NOT NULL
+  AND NOT EXISTS (
+    SELECT
+    FROM reconciliations r
+    WHERE
+      r.connection_id = account.id
+      AND r.day = closed.day
+      AND (
+        r.status = 'requested'
+        OR r.done_at >= ((closed.day + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
+      )
+  )
+LIMIT 1000;
+
 -- statements/BankStatementStore.ts findBankAccount
 SELECT c.id
 FROM acquirer_connections c
