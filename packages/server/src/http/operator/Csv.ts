@@ -17,6 +17,7 @@ import { personalDataFor } from "@pix-payments/domain/Operator"
 import { maskOf } from "@pix-payments/domain/PersonalData"
 import type * as Schema from "effect/Schema"
 import * as Effect from "effect/Effect"
+import { localTimeIn } from "../../base/LocalTime.ts"
 import { LimitedTo, type Page, type WalkedPage } from "../../database/statements/Paging.ts"
 import { Installation } from "../../operators/Installation.ts"
 import { shareOf } from "./OperatorHandlers.ts"
@@ -56,7 +57,7 @@ const PAGE = 100
 /** The pieces of the file, one a call; undefined after its last line. */
 const linesOf = <Row, Item, E>(
   { caller, columns, read, schema, toItem }: Csv<Row, Item, E>,
-  localTime: (instant: Cell) => Cell
+  localTime: (instant: string) => string
 ) => {
   const mask = personalDataFor[caller.role] === "clear" ? undefined : maskOf(schema)
   const shown = (item: Item): Item => (mask === undefined ? item : (mask(item) as Item))
@@ -75,19 +76,16 @@ const linesOf = <Row, Item, E>(
       const lines = rows.map((row) => {
         const item = shown(toItem(row))
         return Object.entries(columns)
-          .map(([name, cell]) => cellOf(name.endsWith("_at") ? localTime(cell(item)) : cell(item)))
+          .map(([name, cell]) => {
+            const value = cell(item)
+            return cellOf(name.endsWith("_at") && typeof value === "string" ? localTime(value) : value)
+          })
           .join(";")
       })
       const end = isDone ? [next === undefined ? `# ${count}` : `# ${count}; starting_after=${next}`] : []
       return [...head, ...lines, ...end].map((line) => `${line}\r\n`).join("")
     })
   }
-}
-
-/** `2026-11-26 22:15:03` in a time zone. */
-const localTimeIn = (timeZone: string) => {
-  const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" })
-  return (instant: Cell): Cell => (typeof instant === "string" ? format.format(Date.parse(instant)) : instant)
 }
 
 /** An amount with a decimal comma. */

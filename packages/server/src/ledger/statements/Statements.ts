@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { localTimeIn } from "../../base/LocalTime.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { toClose, toTransaction } from "../BookResources.ts"
@@ -80,7 +81,13 @@ export class Statements extends Context.Service<
         } satisfies StatementFacts
       })
 
-      const linesOf = Effect.fnUntraced(function* (which: StatementOf, read: ReadonlyArray<Movement>, balance: number) {
+      const linesOf = Effect.fnUntraced(function* (
+        which: StatementOf,
+        { timezone }: StatementFacts,
+        read: ReadonlyArray<Movement>,
+        balance: number
+      ) {
+        const localTime = localTimeIn(timezone)
         const side: LinesOf = "accountId" in which.of ? { ...which.of, balance: "available" } : which.of
         const shown = read.filter(
           ({ credit, debit }) =>
@@ -92,7 +99,7 @@ export class Statements extends Context.Service<
           sum += movedBy(bookOf(which.of), movement).net
           const detail = behind[index]!
           const transaction = toTransaction(side, movement, which.isClear ? detail : masked(detail))
-          return { transaction, movement, balance: sum }
+          return { transaction, movement, at: localTime(transaction.created_at), balance: sum }
         })
         return { made, sum }
       })
@@ -117,7 +124,7 @@ export class Statements extends Context.Service<
                 text = format.begin(facts)
               }
               const read = yield* lines.after(of, place, to, LINES_OF_A_PIECE)
-              const { made, sum } = yield* linesOf(which, read, balance)
+              const { made, sum } = yield* linesOf(which, facts, read, balance)
               balance = sum
               count += made.length
               text += made.map(format.line).join("")
