@@ -118,10 +118,10 @@ const readAll = Effect.fnUntraced(function* (server: Server, databaseUrl: string
   // What the service does after its start is over.
   yield* Effect.sleep("15 seconds")
   const reads = yield* measurePaths(server, databaseUrl, [...paths.values()], RUNS)
-  yield* print("\n| read | median ms | slowest ms | pages |\n|---|---|---|---|")
+  yield* print("\n| read | median ms | slowest ms |\n|---|---|---|")
   for (const [at, name] of [...paths.keys()].entries()) {
-    const { medianMs, pages, slowestMs } = reads[at]!
-    yield* print(`| ${name} | ${medianMs.toFixed(1)} | ${slowestMs.toFixed(1)} | ${pages} |`)
+    const { medianMs, slowestMs } = reads[at]!
+    yield* print(`| ${name} | ${medianMs.toFixed(1)} | ${slowestMs.toFixed(1)} |`)
   }
 })
 
