@@ -426,6 +426,40 @@ WHERE owner_id = $1::uuid AND book = $2::text AND day < $3::text::date
 ORDER BY owner_id DESC, book DESC, closes.day DESC
 LIMIT 1;
 
+-- ledger/Closes.ts findReach
+SELECT
+  greatest(
+    $2::text::date, least($3::text::date, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date)
+  )::text AS until, $3::text::date < (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date
+  AND NOT EXISTS (SELECT FROM ledger_accounts WHERE owner_id = $1::uuid AND kind = 'available' AND open_day <= $3::text::date)
+  AND NOT EXISTS (
+    SELECT
+    FROM
+      (
+        SELECT c.id, due.day
+        FROM
+          acquirer_connections c
+          LEFT JOIN LATERAL (
+            SELECT day
+            FROM closes
+            WHERE owner_id = c.id AND book = 'bank'
+            ORDER BY owner_id DESC, book DESC, day DESC
+            LIMIT 1
+          ) last ON true
+          CROSS JOIN LATERAL (
+            SELECT t.day
+            FROM ledger_transfers t
+            WHERE
+              t.connection_id IS NOT NULL
+              AND (t.connection_id, t.day) > (c.id, coalesce(last.day, '-infinity'))
+              AND (t.connection_id, t.day) <= (c.id, $3::text::date)
+            ORDER BY t.connection_id, t.day
+            LIMIT 1
+          ) due
+      ) c
+    WHERE c.id = $1::uuid
+  ) AS is_closed;
+
 -- ledger/Closes.ts insertClose
 INSERT INTO
   closes (
@@ -6477,6 +6511,46 @@ SELECT id, day::text AS day, amount, end_to_end_id, description
 FROM bank_statement_lines
 WHERE connection_id = $1::uuid AND end_to_end_id IS NOT NULL AND end_to_end_id = ANY (string_to_array($2, ','))
 LIMIT 5000;
+
+-- statements/BankReconciliation.ts findEnded
+SELECT DISTINCT account.id, closed.day::text AS day
+FROM
+  acquirer_connections c
+  CROSS JOIN LATERAL (
+    SELECT day
+    FROM closes
+    WHERE
+      owner_id = c.id
+      AND book = 'bank'
+      AND day >= (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date - $1::integer
+      AND day < (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date
+  ) closed
+  CROSS JOIN LATERAL (
+    SELECT
+      coalesce(
+        (
+          SELECT other.connection_id
+          FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+          WHERE own.connection_id = c.id
+          ORDER BY other.connection_id
+          LIMIT 1
+        ), c.id
+      ) AS id
+  ) account
+WHERE
+  c.profile IS NOT NULL
+  AND NOT EXISTS (
+    SELECT
+    FROM reconciliations r
+    WHERE
+      r.connection_id = account.id
+      AND r.day = closed.day
+      AND (
+        r.status = 'requested'
+        OR r.done_at >= ((closed.day + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
+      )
+  )
+LIMIT 1000;
 
 -- statements/BankStatementStore.ts findBankAccount
 SELECT c.id

@@ -127,13 +127,17 @@ describe("pix books", () => {
       const asked: Array<string> = []
       const service = yield* serving((request, response) => {
         asked.push(request.url ?? "")
-        response.writeHead(200, { "content-type": "application/octet-stream" }).end(Buffer.from([0xef, 0x80, 0x00]))
+        const disposition = `attachment; filename="connection-${ID}-2026-11-incomplete-until-2026-11-27.zip"`
+        response
+          .writeHead(200, { "content-type": "application/octet-stream", "content-disposition": disposition })
+          .end(Buffer.from([0xef, 0x80, 0x00]))
       })
       const statement = (...args: ReadonlyArray<string>) => asking(service.port, "statement", ...args)
       const csv = yield* statement("--account", ID, "--month", "2024-02", "--format", "csv", "--decimal", ",")
       assert.strictEqual(csv.code, 0, csv.err)
       const zip = yield* statement("--connection", ID, "--month", "2026-11", "--format", "zip")
       assert.strictEqual(zip.code, 0, zip.err)
+      assert.include(zip.err, "not closed yet. The files are until 2026-11-27.")
       const days = yield* statement(
         "--connection",
         ID,

@@ -7,6 +7,7 @@ import * as Flag from "effect/cli/Flag"
 import { type Failure, usage } from "../Failure.ts"
 import { signedIn } from "../Profile.ts"
 import { writeFile } from "../resources/Files.ts"
+import { notice } from "../Terminal.ts"
 import { operationOf, ownerFlags, ownerOf } from "./Owner.ts"
 
 const formats = ["csv", "ofx", "ofx1", "journal", "jsonl", "zip"] as const
@@ -72,10 +73,13 @@ export const statementCommand = Command.make(
       const service = yield* signedIn
       if (flags.format === "zip") {
         if (Option.isNone(flags.month)) return yield* usage("A zip is of a whole month: --month 2026-11.")
-        return yield* writeFile(service, "closes.package", {
+        const name = yield* writeFile(service, "closes.package", {
           params: { month: flags.month.value },
           query: { ...given, [`${owner.kind}_id`]: owner.id }
         })
+        const until = /-incomplete-until-([\d-]+)/.exec(name)?.[1]
+        if (until !== undefined) notice(`Days of the month are not closed yet. The files are until ${until}.`)
+        return
       }
       yield* writeFile(service, operationOf(owner, "statement"), {
         params: { id: owner.id },

@@ -11,7 +11,7 @@ import { exitCodes, Failure, usage } from "../Failure.ts"
 import { notOperator, openAnswer, type OperatorRequest, type Service } from "../OperatorClient.ts"
 import { drained, isTerminal } from "../Terminal.ts"
 
-/** Writes a file to standard output. Fails if the service refuses the request, or where a person would see bytes. */
+/** Writes a file to standard output, and gives the name that the service has for it. Fails if the service refuses the request, or where a person would see bytes. */
 export const writeFile = Effect.fnUntraced(function* (service: Service, operation: string, request: OperatorRequest) {
   if (isTerminal()) return yield* usage("The answer is a file: write it with > FILE.")
   const response = yield* openAnswer(service, operation, request)
@@ -29,4 +29,5 @@ export const writeFile = Effect.fnUntraced(function* (service: Service, operatio
         return drained
       })
   )
+  return response.headers["content-disposition"] ?? ""
 })

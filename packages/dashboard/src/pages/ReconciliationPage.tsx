@@ -14,7 +14,7 @@ import { Problem } from "../parts/Problem.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { unmatchedOf } from "./Reconciliations.tsx"
+import { stateOfDay, unmatchedOf } from "./Reconciliations.tsx"
 import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
 
@@ -27,8 +27,8 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
         <>
           <Head
             title={dayText(day.day)}
-            state={day.status}
-            stateName={dayStatusName(day.status)}
+            state={stateOfDay(day)}
+            stateName={dayStatusName(stateOfDay(day))}
             id={day.id}
             operation={`/reconciliations/${id}`}
           >

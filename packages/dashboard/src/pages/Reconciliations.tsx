@@ -30,6 +30,9 @@ export const unmatchedOf = ({ states }: Reconciliation): number =>
     .filter(({ state }) => unmatchedStates.some((each) => each === state))
     .reduce((sum, { count }) => sum + count, 0)
 
+/** `open` where it is compared and somebody has to look at a line of it. */
+export const stateOfDay = (day: Reconciliation) => (day.status === "done" && unmatchedOf(day) > 0 ? "open" : day.status)
+
 export const Reconciliations = () => {
   const { fields, nav } = words()
   const text = reconciliationWords()
@@ -63,7 +66,11 @@ export const Reconciliations = () => {
               </>
             )
           },
-          { name: fields.status, cell: ({ status }) => <State of={status} name={dayStatusName(status)} />, wide: true },
+          {
+            name: fields.status,
+            cell: (day) => <State of={stateOfDay(day)} name={dayStatusName(stateOfDay(day))} />,
+            wide: true
+          },
           { name: text.unmatched, cell: (day) => unmatchedOf(day) || "–", right: true },
           { name: text.bank, cell: ({ bank_total }) => money(bank_total), wide: true, right: true },
           { name: text.books, cell: ({ books_total }) => money(books_total), wide: true, right: true },

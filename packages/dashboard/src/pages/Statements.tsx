@@ -93,7 +93,7 @@ export const Statements = () => {
     >
       <DaysChoice days={days} today={today} />
       <PeriodSummary books={chosen} days={days} />
-      <Files books={chosen} days={days} />
+      <Files books={chosen} days={days} today={today} />
     </List>
   )
 }
@@ -173,8 +173,14 @@ const Amount = ({ of: { fee, net } }: { readonly of: BalanceTransaction }) => (
   </>
 )
 
+interface FilesOf {
+  readonly books: Books
+  readonly days: Days
+  readonly today: string
+}
+
 /** The period as files: of a whole month also all of them with the closes. */
-const Files = ({ books, days }: { readonly books: Books; readonly days: Days }) => {
+const Files = ({ books, days, today }: FilesOf) => {
   const text = booksWords()
   const month = wholeMonthOf(days)
   const path = `/operator/v1/${books.kind}s/${books.id}/statement`
@@ -194,7 +200,7 @@ const Files = ({ books, days }: { readonly books: Books; readonly days: Days }) 
           href={`/operator/v1/closes/${month}/package?${new URLSearchParams({ [`${books.kind}_id`]: books.id })}`}
           download=""
         >
-          {text.package}
+          {days.to < today ? text.package : text.packageSoFar}
         </a>
       )}
       {formats.map(([name, asked]) => (

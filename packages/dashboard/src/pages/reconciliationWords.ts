@@ -68,7 +68,7 @@ export const reconciliationWords = inBoth({
     ageName: "Age",
     suggestions: "May be",
     leftOut: (count: number) => `${count} more lines are not kept.`,
-    statuses: { requested: "requested", done: "compared", failed: "not compared" }
+    statuses: { requested: "requested", done: "compared", open: "differs", failed: "not compared" }
   },
   pt: {
     states: statesInPortuguese,
@@ -113,7 +113,7 @@ export const reconciliationWords = inBoth({
     ageName: "Idade",
     suggestions: "Pode ser",
     leftOut: (count: number) => `Mais ${count} lançamentos não são guardados.`,
-    statuses: { requested: "a conferir", done: "conferido", failed: "não conferido" }
+    statuses: { requested: "a conferir", done: "conferido", open: "com pendências", failed: "não conferido" }
   }
 })
 

@@ -22,7 +22,7 @@ import { Ids } from "../base/Ids.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { UnknownCursor } from "../base/Errors.ts"
-import { dayOf } from "../database/statements/Days.ts"
+import { dayOf, TODAY } from "../database/statements/Days.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { is } from "../database/statements/Seek.ts"
 import { rows, statement, texts, uuids, value } from "../database/statements/Statement.ts"
@@ -43,6 +43,8 @@ export class Closes extends Context.Service<
     readonly last: (of: BooksOf, before?: string) => Effect.Effect<CloseRow | undefined, Unavailable>
     /** The closes of an owner from one day to another, oldest first. */
     readonly between: (of: BooksOf, from: string, to: string) => Effect.Effect<ReadonlyArray<CloseRow>, Unavailable>
+    /** How far a statement of these days reaches: to today at most, and whether all of its days have ended and are closed. */
+    readonly reach: (of: BooksOf, from: string, to: string) => Effect.Effect<Reach, Unavailable>
     /** The closes of an owner, newest first. */
     readonly list: (of: BooksOf, page: Page) => Effect.Effect<ReadonlyArray<CloseRow>, UnknownCursor | Unavailable>
     /**
@@ -82,6 +84,8 @@ export class Closes extends Context.Service<
         last,
         between: (of, from, to) =>
           orUnavailable(sql.unsafe<CloseRow>(...findBetween({ owner: ownerOf(of), book: bookOf(of), from, to }))),
+        reach: (of, from, to) =>
+          Effect.map(orUnavailable(sql.unsafe<Reach>(...findReach({ owner: ownerOf(of), from, to }))), ([row]) => row!),
         list: (of, page) =>
           readPage<CloseRow>(
             {
@@ -96,6 +100,12 @@ export class Closes extends Context.Service<
       })
     })
   )
+}
+
+/** `until` is `yyyy-mm-dd`. */
+export interface Reach {
+  readonly until: string
+  readonly is_closed: boolean
 }
 
 /** Closes in the background. */
@@ -349,4 +359,13 @@ const findBetween = statement(
   ({ book, from, owner, to }) => `
   SELECT ${columns} FROM closes WHERE owner_id = ${owner} AND book = ${book} AND day >= ${from}::date AND day <= ${to}::date
   ORDER BY owner_id, book, closes.day`
+)
+
+const findReach = statement(
+  { owner: value("uuid"), from: value("text"), to: value("text") },
+  ({ from, owner, to }) => `
+  SELECT greatest(${from}::date, least(${to}::date, ${TODAY}))::text AS until,
+    ${to}::date < ${TODAY}
+      AND NOT EXISTS (SELECT FROM ledger_accounts WHERE owner_id = ${owner} AND kind = 'available' AND open_day <= ${to}::date)
+      AND NOT EXISTS (SELECT FROM (${dueConnections(`${to}`)}) c WHERE c.id = ${owner}) AS is_closed`
 )

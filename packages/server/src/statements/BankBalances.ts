@@ -9,6 +9,7 @@
  * Rules: OPR-281.
  */
 import { profiles } from "@pix-payments/api-pix/Profiles"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -63,7 +64,7 @@ export class BankBalances extends Context.Service<
         }),
 
         read: Effect.fnUntraced(function* ({ bankAccount, day, id }) {
-          if (day !== (yield* lastEndedDay)) return false
+          if (bankAccount === SIMULATOR_CONNECTION || day !== (yield* lastEndedDay)) return false
           const answer = yield* acquirer.providerFor(bankAccount).pipe(
             Effect.flatMap(({ balance = Effect.undefined }) => balance),
             Effect.result

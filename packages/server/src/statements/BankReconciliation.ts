@@ -14,9 +14,12 @@ import { formatInstant, parseInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { Metrics } from "../base/observability/Metrics.ts"
-import type { Unavailable } from "../database/Unavailable.ts"
+import { startOf, TODAY } from "../database/statements/Days.ts"
+import { statement, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { Acquirer, type Provider } from "../providers/Acquirer.ts"
 import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
 import { Reports } from "../reports/Reports.ts"
@@ -31,11 +34,14 @@ export class BankReconciliation extends Context.Service<
   {
     /** Compares a day that is due; how many there were. */
     readonly compareDue: Effect.Effect<number, Unavailable>
+    /** Makes the days due of the last week that are closed and were not compared since they ended. */
+    readonly requestEnded: Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/BankReconciliation") {
   static readonly layer = Layer.effect(
     BankReconciliation,
     Effect.gen(function* () {
+      const sql = yield* SqlClient
       const store = yield* ReconciliationStore
       const bankDays = yield* BankDays
       const books = yield* BooksOfDay
@@ -169,18 +175,23 @@ export class BankReconciliation extends Context.Service<
           const days = yield* store.claim(1)
           for (const due of days) yield* compareDay(due)
           return days.length
+        }),
+        requestEnded: Effect.gen(function* () {
+          const ended = yield* orUnavailable(sql.unsafe<{ id: string; day: string }>(...findEnded({ days: DAYS_BACK })))
+          for (const { day, id } of ended) yield* store.request(id, day)
         })
       })
     })
   )
 }
 
-/** Compares what is due. Each night the days that have ended are. */
+/** Compares what is due. Each night the days that have ended are, at a bank with and without statements. */
 export const loop = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { compareDue } = yield* BankReconciliation
-    const nightly = Effect.as((yield* BankBalances).requestNightly, 0)
-    yield* Effect.forkScoped(BackgroundLoop.run("balances of banks", nightly, Effect.sleep("1 minute")))
+    const { compareDue, requestEnded } = yield* BankReconciliation
+    const { requestNightly } = yield* BankBalances
+    const nightly = Effect.as(Effect.andThen(requestEnded, requestNightly), 0)
+    yield* Effect.forkScoped(BackgroundLoop.run("nightly reconciliations", nightly, Effect.sleep("1 minute")))
     yield* Effect.forkScoped(BackgroundLoop.run("reconciliations", compareDue, Effect.sleep("1 second")))
   })
 )
@@ -205,6 +216,29 @@ export const metricsLoop = Layer.effectDiscard(
 /** Lines of the bank, and movements of the books, of three days. */
 export const MOST = 150_000
 const MOST_LOOKED_UP = 200
+
+/** After a week without the service, a person asks for the days before. */
+const DAYS_BACK = 7
+
+/** A bank account is the oldest connection of its client. The simulator has no bank behind it. */
+const findEnded = statement(
+  { days: value("integer") },
+  ({ days }) => `
+  SELECT DISTINCT account.id, closed.day::text AS day
+  FROM acquirer_connections c
+  CROSS JOIN LATERAL (
+    SELECT day FROM closes WHERE owner_id = c.id AND book = 'bank' AND day >= ${TODAY} - ${days} AND day < ${TODAY}
+  ) closed
+  CROSS JOIN LATERAL (
+    SELECT coalesce((
+      SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+      WHERE own.connection_id = c.id ORDER BY other.connection_id LIMIT 1), c.id) AS id
+  ) account
+  WHERE c.profile IS NOT NULL AND NOT EXISTS (
+    SELECT FROM reconciliations r WHERE r.connection_id = account.id AND r.day = closed.day
+      AND (r.status = 'requested' OR r.done_at >= ${startOf("(closed.day + 1)")}))
+  LIMIT 1000`
+)
 
 const NONE: ReadonlySet<string> = new Set()
 

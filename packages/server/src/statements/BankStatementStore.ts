@@ -176,9 +176,18 @@ export class BankStatementStore extends Context.Service<
 /** Of a file, the lines that its row names. */
 export const MOST_UNREAD = 100
 
-/** Numbers that differ in a check digit at the end are the same: not every form of a file has it. */
-const isSameAccount = (a: string, b: string): boolean =>
-  a === b || (Math.abs(a.length - b.length) === 1 && (a.startsWith(b) || b.startsWith(a)))
+/**
+ * Not every form of a file has the check digit at the end of the number, and OFX of some banks has the branch before it (without its
+ * leading zeros): a number is the same as another one that ends in it.
+ */
+const isSameAccount = (a: string, b: string): boolean => endsIn(a, b) || endsIn(b, a)
+
+const endsIn = (long: string, short: string): boolean =>
+  [[long, short] as const, [long.slice(0, -1), short] as const, [long, short.slice(0, -1)] as const].some(
+    ([text, number]) => text === number || (number.length >= SHORTEST_NUMBER && text.endsWith(number))
+  )
+
+const SHORTEST_NUMBER = 5
 
 /** Each line with its number among the equal ones of its day. */
 export const numbered = (lines: ReadonlyArray<StatementLine>) => {

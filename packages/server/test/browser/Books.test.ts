@@ -47,6 +47,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const name = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" })
         await visit.task(3, async () => {
           await page.getByRole("link", { name: "Statement" }).click()
+          await page.getByRole("link", { name: "Month until today (zip)" }).waitFor()
           await page.getByRole("link", { name: name.format(Date.parse(`${month}-01`)) }).click()
           const downloads = page.waitForEvent("download")
           await page.getByRole("link", { name: "Whole month (zip)" }).click()

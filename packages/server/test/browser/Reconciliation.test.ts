@@ -32,7 +32,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await visit.signIn(world.adminToken)
           const { page } = visit
           await visit.inspect("reconciliations", "/reconciliations", "Reconciliation")
-          await page.getByRole("row", { name: "25/11/2026 Banco de teste" }).first().waitFor()
+          // It was compared, and a line of it waits for a person.
+          await page.getByRole("row", { name: "25/11/2026 Banco de teste differs" }).first().waitFor()
           await page.getByRole("button", { name: "Import statement" }).click()
           await page.getByLabel("Connection").selectOption({ label: "Banco de teste" })
           await page

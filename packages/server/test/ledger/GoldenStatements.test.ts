@@ -104,6 +104,7 @@ const lines = moved.map(([{ amount, fee = null, ...ends }, detail], index): Stat
   return {
     movement,
     balance,
+    at: "2026-11-20 23:30:00",
     transaction: toTransaction({ accountId: ACCOUNT, balance: "available" }, movement, behind)
   }
 })

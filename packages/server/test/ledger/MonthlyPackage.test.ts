@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Ofx } from "ofx-data-extractor"
-import { closeDays } from "../support/Closing.ts"
+import { allowCloses, closeDays, refuseCloses, tampered } from "../support/Closing.ts"
 import { operated, paidCharge } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
 import { TestService } from "../support/TestService.ts"
@@ -46,6 +46,54 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       ({ data }) => data.toReversed()
     )
 
+  it.effect("OPR-261: a month that has not ended, or whose days are not all closed, says so in each name", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      const nameOf = (query: string, month: string) =>
+        Effect.map(
+          fetched(`closes/${month}/package?${query}`),
+          ({ headers }) => /filename="(.*)\.zip"/.exec(headers.get("content-disposition") ?? "")?.[1]
+        )
+      const one = `account_id=${accountId}`
+      const bank = `connection_id=${SIMULATOR_CONNECTION}`
+      assert.strictEqual(yield* nameOf(one, "2020-02"), `account-${accountId}-2020-02`)
+      assert.strictEqual(yield* nameOf(bank, "2020-02"), `connection-${SIMULATOR_CONNECTION}-2020-02`)
+      yield* paidCharge(key, 100)
+      const [line] = yield* linesOf(`accounts/${accountId}`)
+      const month = line!.day.slice(0, 7)
+      assert.strictEqual(yield* nameOf(one, month), `account-${accountId}-${month}-incomplete-until-${line!.day}`)
+      const { bytes, headers } = yield* fetched(
+        `accounts/${accountId}/statement?format=ofx1&from=${month}-01&to=${lastDayOf(month)}`
+      )
+      // No program takes the balance of today for that of the month's end.
+      assert.include(headers.get("content-disposition"), `account-${accountId}-${month}-01-${line!.day}.ofx`)
+      const until = `${line!.day.replaceAll("-", "")}120000[-3:BRT]`
+      assert.include(bytes.toString("latin1"), `<DTEND>${until}</DTEND>`)
+      assert.include(bytes.toString("latin1"), `<BALAMT>1.00</BALAMT><DTASOF>${until}</DTASOF>`)
+      // A month that has ended, with a day of an account and of its bank account that no night has closed.
+      yield* refuseCloses(SIMULATOR_CONNECTION, "INSERT ON closes")
+      yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day,
+          connection_id)
+        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 0, '2020-02-10',
+          ${SIMULATOR_CONNECTION}::uuid`
+      yield* refuseCloses(accountId, "UPDATE ON ledger_accounts")
+      yield* tampered(
+        `UPDATE ledger_accounts SET open_day = '2020-02-10' WHERE owner_id = '${accountId}' AND kind = 'available'`
+      )
+      for (const [query, name] of [
+        [one, `account-${accountId}`],
+        [bank, `connection-${SIMULATOR_CONNECTION}`]
+      ] as const) {
+        assert.strictEqual(yield* nameOf(query, "2020-02"), `${name}-2020-02-incomplete-until-2020-02-29`)
+        assert.strictEqual(yield* nameOf(query, "2020-01"), `${name}-2020-01`)
+      }
+      yield* allowCloses("UPDATE ON ledger_accounts")
+      yield* allowCloses("INSERT ON closes")
+    })
+  )
+
   it.effect("OPR-261: a month has each statement as it is by itself, and the closes of its days", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
@@ -59,7 +107,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       const { bytes, headers, status } = yield* fetched(`closes/${month}/package?account_id=${accountId}`)
       assert.strictEqual(status, 200)
       assert.strictEqual(headers.get("content-type"), "application/zip")
-      const name = `account-${accountId}-${month}`
+      const name = `account-${accountId}-${month}-incomplete-until-${line!.day}`
       assert.include(headers.get("content-disposition"), `${name}.zip`)
       const files = yield* unzipped(bytes)
       const endings = ["csv", "ofx", "2.2.ofx", "journal.csv", "jsonl", "closes.csv"]
@@ -95,7 +143,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       )
       const bank = yield* fetched(`closes/${month}/package?connection_id=${SIMULATOR_CONNECTION}`)
       const ofBank = yield* unzipped(bank.bytes)
-      const statement = ofBank.get(`connection-${SIMULATOR_CONNECTION}-${month}.csv`)!.toString()
+      const statement = ofBank
+        .get(`connection-${SIMULATOR_CONNECTION}-${month}-incomplete-until-${line!.day}.csv`)!
+        .toString()
       // The order behind each line of the bank.
       assert.include(statement, `charge:${line!.source.id}`)
     })
@@ -112,9 +162,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const { accountId } = yield* makeCaller()
         yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position,
           day, credit_after)
-        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), n, '2050-02-28', n
+        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), n, '2020-02-28', n
         FROM generate_series(1, 1700) n`
-        const { bytes } = yield* fetched(`closes/2050-02/package?account_id=${accountId}`)
+        const { bytes } = yield* fetched(`closes/2020-02/package?account_id=${accountId}`)
         const folder = mkdtempSync(join(tmpdir(), "package-"))
         const archive = join(folder, "package.zip")
         writeFileSync(archive, bytes)

@@ -4,6 +4,7 @@ import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { formatInstant } from "@pix-payments/domain/Instant"
 import { parse as parseCsv } from "csv-parse/sync"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -55,8 +56,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
       const { accountId, lines } = yield* world
       const plain = yield* exported(`accounts/${accountId}`, { format: "csv" })
       assert.strictEqual(plain.headers.get("content-type"), "text/csv; charset=utf-8")
-      assert.include(plain.headers.get("content-disposition"), `account-${accountId}-2020-01-01-2100-01-01.csv`)
+      assert.include(
+        plain.headers.get("content-disposition"),
+        `account-${accountId}-2020-01-01-${lines.at(-1)!.day}.csv`
+      )
       const rows = parseCsv(plain.text, { columns: true }) as ReadonlyArray<Record<string, string>>
+      assert.deepStrictEqual(
+        rows.map(({ created_at }) => created_at),
+        lines.map(({ created_at }) => localTime(created_at))
+      )
       assert.deepStrictEqual(
         rows.map(({ balance_after, id, net, reference }) => [id, net, balance_after, reference]),
         lines.map(({ balance_after, id, net, reference }) => [
@@ -118,7 +126,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
             ])
           )
           assert.strictEqual(new Set(posted.map(({ MEMO }) => MEMO)).size, lines.length)
-          assert.isTrue(posted.every(({ MEMO }, at) => MEMO!.endsWith(lines[at]!.end_to_end_id ?? lines[at]!.id)))
+          assert.isTrue(
+            posted.every(({ MEMO }, at) => {
+              const { created_at, end_to_end_id, id } = lines[at]!
+              return MEMO!.endsWith(` ${localTime(created_at)} ${end_to_end_id ?? id}`)
+            })
+          )
           assert.strictEqual(statement.LEDGERBAL.BALAMT, (lines.at(-1)!.balance_after! / 100).toFixed(2))
           const summary = new Ofx(text).getTransactionsSummary()
           assert.strictEqual(Math.round(summary.credit * 100), 24_690)
@@ -274,3 +287,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
       })
   )
 })
+
+/** The time in São Paulo, three hours behind UTC. */
+const localTime = (instant: string): string =>
+  formatInstant(Date.parse(instant) - 3 * 3_600_000)
+    .replace("T", " ")
+    .slice(0, 19)

@@ -1,6 +1,7 @@
 /** Balances that banks say by API, beside those of the books. */
 import { assert, layer } from "@effect/vitest"
 import type { Reconciliation } from "@pix-payments/api/operator/Reconciliations"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { bacen, inter } from "@pix-payments/psp-double/http/Profiles"
 import type { PspDoubleOptions } from "@pix-payments/psp-double/PspDouble"
 import { bankDay } from "@pix-payments/psp-double/statement/StatementFile"
@@ -51,6 +52,12 @@ const figuresOf = ({ balance }: Reconciliation) =>
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "balances of banks",
   (it) => {
+    it.effect("OPR-281: the simulator says no balance, and that is no problem", () =>
+      Effect.gen(function* () {
+        assert.isNull((yield* readAgain(SIMULATOR_CONNECTION)).balance)
+      })
+    )
+
     for (const profile of ["efi", "inter"] as const) {
       it.effect(
         `OPR-280, OPR-281: what ${profile} has is compared with the books each night; what changed is shown and counted as unmatched`,

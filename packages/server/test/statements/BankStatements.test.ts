@@ -118,16 +118,23 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
       assertRefused(yield* operate("POST", "/operator/v1/bank-statements", { body }), "VALIDATION_ERROR", ["content"])
 
       assert.strictEqual((yield* importing(written(), connection.id)).status, 201)
-      assertRefused(yield* importing(written({}, { account: "99999-1" }), connection.id), "INVALID_STATE")
+      for (const account of ["99999-1", "12345-7", "0001123457", "0001999991", "3456"]) {
+        assertRefused(yield* importing(written({}, { account }), connection.id), "INVALID_STATE")
+      }
       // Another bank may have the same number.
       assertRefused(yield* importing(written({}, { bank: "341" }), connection.id), "INVALID_STATE")
       // CNAB has the check digit in a column of its own, and some banks leave it out.
       assert.strictEqual((yield* importing(written({}, { account: "12345" }), connection.id)).status, 201)
+      // Others write the branch before the number, in OFX only.
+      for (const account of ["0001123456", "0001/12345"]) {
+        assert.strictEqual((yield* importing(written({}, { account }), connection.id)).status, 201, account)
+      }
+      assert.strictEqual((yield* importing(written({ format: "cnab240" }), connection.id)).status, 201)
       const { data } = yield* operated<{ data: ReadonlyArray<BankStatement> }>(
         "GET",
         `/bank-statements?connection_id=${connection.id}`
       )
-      assert.lengthOf(data, 2)
+      assert.lengthOf(data, 5)
     })
   )
 

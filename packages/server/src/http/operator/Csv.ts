@@ -18,6 +18,7 @@ import { maskOf } from "@pix-payments/domain/PersonalData"
 import type * as Schema from "effect/Schema"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { localTimeIn } from "../../base/LocalTime.ts"
 import { LimitedTo, type Page, type WalkedPage } from "../../database/statements/Paging.ts"
 import { statement, uuids } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
@@ -68,7 +69,7 @@ const PAGE = 100
 /** The pieces of the file, one a call; undefined after its last line. */
 const linesOf = <Row, Item, E>(
   { caller, columns, read, schema, toItem }: Csv<Row, Item, E>,
-  localTime: (instant: Cell) => Cell,
+  localTime: (instant: string) => string,
   namesOf: (accountIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
 ) => {
   const mask = personalDataFor[caller.role] === "clear" ? undefined : maskOf(schema)
@@ -92,7 +93,7 @@ const linesOf = <Row, Item, E>(
       names
         .map((name) => {
           const value = name === "account" ? accounts?.get(accountOf(item)) : columns[name]?.(item)
-          return cellOf(name.endsWith("_at") ? localTime(value) : value)
+          return cellOf(name.endsWith("_at") && typeof value === "string" ? localTime(value) : value)
         })
         .join(";")
     )
@@ -100,12 +101,6 @@ const linesOf = <Row, Item, E>(
     return [...head, ...lines, ...end].map((line) => `${line}\r\n`).join("")
   })
   return (): Effect.Effect<string | undefined, E | Unavailable> => (isDone ? Effect.undefined : piece)
-}
-
-/** `2026-11-26 22:15:03` in a time zone. */
-const localTimeIn = (timeZone: string) => {
-  const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" })
-  return (instant: Cell): Cell => (typeof instant === "string" ? format.format(Date.parse(instant)) : instant)
 }
 
 /** An amount with a decimal comma. */

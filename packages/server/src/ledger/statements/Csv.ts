@@ -1,7 +1,9 @@
 /**
  * Statements as CSV (RFC 4180).
  *
- * Guarantee: a text that a spreadsheet would read as a formula begins with an apostrophe. Figures and ids are as they are.
+ * Guarantees:
+ * - A text that a spreadsheet would read as a formula begins with an apostrophe. Figures and ids are as they are.
+ * - The time of a line is that of the installation's zone: a sale of 22:15 is of its day.
  */
 import type { Close } from "@pix-payments/api/operator/Books"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
@@ -72,7 +74,7 @@ type Cell = (line: StatementLine, money: (cents: number) => string) => string
 
 const columns: ReadonlyArray<readonly [name: string, cell: Cell]> = [
   ["day", ({ transaction }) => transaction.day],
-  ["created_at", ({ transaction }) => transaction.created_at],
+  ["created_at", ({ at }) => at],
   ["id", ({ transaction }) => transaction.id],
   ["type", ({ transaction }) => transaction.type],
   ["description", ({ transaction }) => defused(describe(transaction))],

@@ -20,6 +20,8 @@ export interface StatementFacts {
 export interface StatementLine {
   readonly transaction: BalanceTransaction
   readonly movement: Movement
+  /** Its time in the installation's zone: `2026-11-26 22:15:03`. */
+  readonly at: string
   /** Cents after it: of a bank account too, which has no stored balance. */
   readonly balance: number
 }

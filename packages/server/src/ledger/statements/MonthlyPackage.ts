@@ -4,6 +4,7 @@
  * Guarantees (OPR-261):
  * - Memory is that of a piece of one statement: the files are made, compressed and sent one after the other.
  * - A package that was cut off has no directory, and no program opens it.
+ * - The names of a month that has not ended, or whose days are not all closed, say so, and until which day it is.
  */
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Cause from "effect/Cause"
@@ -28,8 +29,9 @@ export interface PackageOf {
   readonly month: string
   readonly chart: Chart
   readonly bank: StatementFacts["bank"]
-  /** What the names of the files begin with. */
+  /** What the names of the files begin with, and the last day that its statements name: of `reachOfMonth`. */
   readonly fileName: string
+  readonly until: string
 }
 
 /** The bytes of a package. */
@@ -43,13 +45,14 @@ export const monthlyPackage = Effect.gen(function* () {
     fileName,
     month,
     name,
-    of
+    of,
+    until
   }: PackageOf): Stream.Stream<Uint8Array, Unavailable | Zip.ZipError> => {
     const { from, to } = daysOf(month)
     const statement = (format: Format) =>
       Stream.fromPull(
         Effect.sync(() => {
-          const next = statements.pieces({ of, name, from, to, format, bank, isClear: false })
+          const next = statements.pieces({ of, name, from, to, until, format, bank, isClear: false })
           return Effect.flatMap(next, (piece) =>
             piece === undefined ? Cause.done() : Effect.succeed([piece] as const)
           )
@@ -72,6 +75,15 @@ export const monthlyPackage = Effect.gen(function* () {
       Stream.pipeThroughChannel(Zip.encode())
     )
   }
+})
+
+/** How far the package of a month reaches, and what its name ends in: `2026-11`, or `2026-11-incomplete-until-2026-11-27`. */
+export const reachOfMonth = Effect.map(Closes, (closes) => (of: BooksOf, month: string) => {
+  const { from, to } = daysOf(month)
+  return Effect.map(closes.reach(of, from, to), ({ is_closed, until }) => ({
+    until,
+    name: is_closed ? month : `${month}-incomplete-until-${until}`
+  }))
 })
 
 /** The first and the last day of a month. */

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - `FITID` is the id of the transfer. `MEMO` is unique: it ends in the end-to-end id, or in the id where there is none.
- * - `DTPOSTED` is noon of the day: programs that convert it to another zone keep the day. `MEMO` has the true time.
+ * - `DTPOSTED` is noon of the day: programs that convert it to another zone keep the day. `MEMO` has the true time in the installation's zone.
  * - Lines are those that moved the balance, and `LEDGERBAL` is the balance after the last one.
  */
 import * as DateTime from "effect/DateTime"
@@ -58,14 +58,17 @@ const opening = ({ bank, from, madeAtMs, to }: StatementFacts): ReadonlyArray<st
   `<BANKTRANLIST><DTSTART>${noon(from)}</DTSTART><DTEND>${noon(to)}</DTEND>`
 ]
 
-const transaction = ({ transaction: line }: StatementLine): ReadonlyArray<string> => [
-  `<STMTTRN><TRNTYPE>${line.net < 0 ? "DEBIT" : "CREDIT"}</TRNTYPE>`,
-  `<DTPOSTED>${noon(line.day)}</DTPOSTED><TRNAMT>${reais(line.net)}</TRNAMT>`,
-  `<FITID>${line.id}</FITID><MEMO>${escaped(memoOf(line))}</MEMO></STMTTRN>`
-]
+const transaction = (of: StatementLine): ReadonlyArray<string> => {
+  const { transaction: line } = of
+  return [
+    `<STMTTRN><TRNTYPE>${line.net < 0 ? "DEBIT" : "CREDIT"}</TRNTYPE>`,
+    `<DTPOSTED>${noon(line.day)}</DTPOSTED><TRNAMT>${reais(line.net)}</TRNAMT>`,
+    `<FITID>${line.id}</FITID><MEMO>${escaped(memoOf(of))}</MEMO></STMTTRN>`
+  ]
+}
 
-const memoOf = (line: StatementLine["transaction"]): string => {
-  const end = `${line.created_at} ${line.end_to_end_id ?? line.id}`
+const memoOf = ({ at, transaction: line }: StatementLine): string => {
+  const end = `${at} ${line.end_to_end_id ?? line.id}`
   return `${describe(line)
     .replace(/\s+/g, " ")
     .slice(0, 254 - end.length)} ${end}`

@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { localTimeIn } from "../../base/LocalTime.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { toClose, toTransaction } from "../BookResources.ts"
@@ -22,12 +23,13 @@ import { LineDetails } from "../LineDetails.ts"
 import { type BooksOf, Lines, type LinesOf, type Movement, placeAfter, startOf } from "../Lines.ts"
 import type { Format, StatementFacts, StatementLine } from "./Format.ts"
 
-/** Which statement. Days are inclusive. */
+/** Which statement. Days are inclusive; `until` is the last one that it names as its own, which is not to come. */
 export interface StatementOf {
   readonly of: BooksOf
   readonly name: string
   readonly from: string
   readonly to: string
+  readonly until: string
   readonly format: Format
   readonly bank: StatementFacts["bank"]
   /** Documents are not masked. */
@@ -64,14 +66,14 @@ export class Statements extends Context.Service<
         return Number(last?.closing ?? 0n) + Number(row?.moved ?? 0n)
       })
 
-      const factsOf = Effect.fnUntraced(function* ({ bank, from, name, of, to }: StatementOf) {
+      const factsOf = Effect.fnUntraced(function* ({ bank, from, name, of, until }: StatementOf) {
         const [row] = yield* orUnavailable(sql<{ timezone: string }>`SELECT timezone FROM installation_settings`)
         return {
           book: "accountId" in of ? "account" : "connection",
           ownerId: "accountId" in of ? of.accountId : of.connectionId,
           name,
           from,
-          to,
+          to: until,
           bank,
           timezone: row!.timezone,
           opening: yield* balanceBefore(of, from),
@@ -79,7 +81,13 @@ export class Statements extends Context.Service<
         } satisfies StatementFacts
       })
 
-      const linesOf = Effect.fnUntraced(function* (which: StatementOf, read: ReadonlyArray<Movement>, balance: number) {
+      const linesOf = Effect.fnUntraced(function* (
+        which: StatementOf,
+        { timezone }: StatementFacts,
+        read: ReadonlyArray<Movement>,
+        balance: number
+      ) {
+        const localTime = localTimeIn(timezone)
         const side: LinesOf = "accountId" in which.of ? { ...which.of, balance: "available" } : which.of
         const shown = read.filter(
           ({ credit, debit }) =>
@@ -91,7 +99,7 @@ export class Statements extends Context.Service<
           sum += movedBy(bookOf(which.of), movement).net
           const detail = behind[index]!
           const transaction = toTransaction(side, movement, which.isClear ? detail : masked(detail))
-          return { transaction, movement, balance: sum }
+          return { transaction, movement, at: localTime(transaction.created_at), balance: sum }
         })
         return { made, sum }
       })
@@ -116,7 +124,7 @@ export class Statements extends Context.Service<
                 text = format.begin(facts)
               }
               const read = yield* lines.after(of, place, to, LINES_OF_A_PIECE)
-              const { made, sum } = yield* linesOf(which, read, balance)
+              const { made, sum } = yield* linesOf(which, facts, read, balance)
               balance = sum
               count += made.length
               text += made.map(format.line).join("")

@@ -20,7 +20,7 @@ import { csv } from "../../../ledger/statements/Csv.ts"
 import type { Format, StatementFacts } from "../../../ledger/statements/Format.ts"
 import { chartOf, journal } from "../../../ledger/statements/Journal.ts"
 import { jsonLines } from "../../../ledger/statements/JsonLines.ts"
-import { monthlyPackage } from "../../../ledger/statements/MonthlyPackage.ts"
+import { monthlyPackage, reachOfMonth } from "../../../ledger/statements/MonthlyPackage.ts"
 import { ofx1, ofx2 } from "../../../ledger/statements/Ofx.ts"
 import { Statements } from "../../../ledger/statements/Statements.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
@@ -86,6 +86,7 @@ export const closesHandlers = Effect.gen(function* () {
   const connections = yield* ConnectionStore
   const overdue = yield* OverdueCloses
   const makePackage = yield* monthlyPackage
+  const reachOf = yield* reachOfMonth
 
   /** The books that a query names: an account's or a connection's. */
   const ownerOf = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string> | null, query: OwnerQuery) {
@@ -116,7 +117,8 @@ export const closesHandlers = Effect.gen(function* () {
         const { kind, of, owner } = yield* ownerOf(caller.accountIds, query)
         const chart = query.chart === undefined ? {} : chartOf(query.chart)
         if (chart === undefined) return yield* new ValidationError({ details: ["chart"] })
-        const fileName = `${kind}-${owner.id}-${month}`
+        const { name: monthName, until } = yield* reachOf(of, month)
+        const fileName = `${kind}-${owner.id}-${monthName}`
         return {
           status: 200,
           stream: {
@@ -125,7 +127,15 @@ export const closesHandlers = Effect.gen(function* () {
             owner: shareOf(caller),
             scope: `${kind} ${owner.id}`,
             next: piecesOf(
-              makePackage({ of, name: owner.name, month, chart, fileName, bank: bankOf(owner, seesClear(caller)) })
+              makePackage({
+                of,
+                name: owner.name,
+                month,
+                chart,
+                fileName,
+                until,
+                bank: bankOf(owner, seesClear(caller))
+              })
             )
           }
         }
@@ -195,34 +205,37 @@ interface StatementQuery {
 
 /** An export, streamed. The guard has decided whether documents may be revealed. */
 const files = Effect.map(
-  Statements,
-  (statements) => (of: BooksOf, owner: Owner, query: StatementQuery, caller: Operator) =>
-    Effect.gen(function* () {
-      const format = formatOf(query)
-      const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
-      if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
-      const isClear = query.reveal === "true"
-      const next = statements.pieces({
-        of,
-        name: owner.name,
-        from: query.from,
-        to: query.to,
-        format,
-        bank: bankOf(owner, isClear || seesClear(caller)),
-        isClear
-      })
-      const kind = "accountId" in of ? "account" : "connection"
-      return {
-        status: 200,
-        stream: {
-          contentType: format.contentType,
-          fileName: `${kind}-${owner.id}-${query.from}-${query.to}.${format.extension}`,
-          owner: shareOf(caller),
-          scope: `${kind} ${owner.id} ${isClear}`,
-          next
+  Effect.all([Statements, Closes]),
+  ([statements, closes]) =>
+    (of: BooksOf, owner: Owner, query: StatementQuery, caller: Operator) =>
+      Effect.gen(function* () {
+        const format = formatOf(query)
+        const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
+        if (format === undefined || bad.length > 0) return yield* new ValidationError({ details: bad })
+        const isClear = query.reveal === "true"
+        const { until } = yield* closes.reach(of, query.from, query.to)
+        const next = statements.pieces({
+          of,
+          name: owner.name,
+          from: query.from,
+          to: query.to,
+          until,
+          format,
+          bank: bankOf(owner, isClear || seesClear(caller)),
+          isClear
+        })
+        const kind = "accountId" in of ? "account" : "connection"
+        return {
+          status: 200,
+          stream: {
+            contentType: format.contentType,
+            fileName: `${kind}-${owner.id}-${query.from}-${until}.${format.extension}`,
+            owner: shareOf(caller),
+            scope: `${kind} ${owner.id} ${isClear}`,
+            next
+          }
         }
-      }
-    })
+      })
 )
 
 /** Whose statement it is. */

@@ -1,0 +1,100 @@
+/** Days that have ended are compared in the night, also of a bank without a balance by API and before any file of it. */
+import { assert, layer } from "@effect/vitest"
+import type { Reconciliation } from "@pix-payments/api/operator/Reconciliations"
+import { type Dialect, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TODAY } from "../../src/database/statements/Days.ts"
+import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
+import { connectedBank, connectedServiceLayer } from "../support/ConnectedBank.ts"
+import { operated } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+
+layer(connectedServiceLayer(), { excludeTestServices: true })("nightly comparison", (it) => {
+  /** A day of the bank account on which the books have a movement, and its close. */
+  const closedDay = Effect.fnUntraced(function* (connectionId: string, accountId: string, daysAgo: number) {
+    const sql = yield* SqlClient
+    const day = sql.literal(`(${TODAY} - ${daysAgo})`)
+    yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day,
+        connection_id)
+      SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 100, uuidv7(), 'charge.paid', now(), 0, ${day}, ${connectionId}::uuid`
+    const [closed] = yield* sql<{ day: string }>`
+      INSERT INTO closes (id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
+        hash, closed_at)
+      VALUES (uuidv7(), ${connectionId}::uuid, 'bank', ${day}, 0, 100, 0, 0, 100, 1, 1, '{}', '', '', now())
+      RETURNING day::text AS day`
+    return closed!.day
+  })
+
+  /** What the night asks for, once it has been compared. */
+  const night = Effect.fnUntraced(function* (connectionId: string) {
+    yield* (yield* BankReconciliation).requestEnded
+    const { data } = yield* eventually(
+      operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
+      ({ data: days }) => days.every(({ status }) => status !== "requested")
+    )
+    return data
+  })
+
+  const imported = (connectionId: string, from: string, to: string, dialect: Partial<Dialect> = {}) =>
+    operated(
+      "POST",
+      "/bank-statements",
+      {
+        connection_id: connectionId,
+        content: Buffer.from(
+          statementFile(
+            { bank: "364", branch: "0001", account: "12345-6", from, to, openingCents: 0, lines: [] },
+            { ...tidy, ...dialect }
+          )
+        ).toString("base64")
+      },
+      201
+    )
+
+  it.effect(
+    "OPR-280: a day that ended without a file of it is named in the night, and those of nights that nothing ran",
+    () =>
+      Effect.gen(function* () {
+        const { accountId, connectionId } = yield* connectedBank()
+        const yesterday = yield* closedDay(connectionId, accountId, 1)
+        const before = yield* closedDay(connectionId, accountId, 4)
+        const days = yield* night(connectionId)
+        assert.deepStrictEqual(
+          days.map(({ day, reason, status }) => [day, status, reason]).toSorted(),
+          [before, yesterday].map((day) => [day, "failed", "no statement of the bank has this day"])
+        )
+        const done = days.map(({ done_at }) => done_at)
+        // They are compared: the night has no more to do.
+        assert.deepStrictEqual(
+          (yield* night(connectionId)).map(({ done_at }) => done_at),
+          done
+        )
+        yield* imported(connectionId, before, yesterday)
+        const after = yield* night(connectionId)
+        assert.deepStrictEqual(
+          after.map(({ difference, status }) => [status, difference]),
+          [
+            ["done", -100],
+            ["done", -100]
+          ]
+        )
+      })
+  )
+
+  it.effect("OPR-280: a day that was compared before its end is compared after it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { accountId, connectionId } = yield* connectedBank()
+      const yesterday = yield* closedDay(connectionId, accountId, 1)
+      yield* imported(connectionId, yesterday, yesterday)
+      const [first] = yield* night(connectionId)
+      assert.deepStrictEqual([first!.status, first!.difference], ["done", -100])
+      yield* sql`UPDATE reconciliations SET done_at = done_at - interval '26 hours', books_total = 0
+        WHERE connection_id = ${connectionId}::uuid`
+      const [again] = yield* night(connectionId)
+      assert.deepStrictEqual([again!.status, again!.difference], ["done", -100])
+      assert.isAbove(Date.parse(again!.done_at!), Date.parse(`${yesterday}T03:00:00Z`) + 86_400_000 - 1)
+    })
+  )
+})
