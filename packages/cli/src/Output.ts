@@ -117,7 +117,8 @@ const WIDEST = 48
 /** The columns of a kind of row: those of the table, or the first fields. */
 const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
   const chosen = columns[String(rows[0]?.["object"])]
-  if (chosen !== undefined) return chosen.filter((name) => rows.some((row) => name in row))
+  // Of several cells, each row says its own.
+  if (chosen !== undefined) return ["cell", ...chosen].filter((name) => rows.some((row) => name in row))
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
     (name) => name !== "object" && rows.some((row) => !isRow(row[name]) && !Array.isArray(row[name]))
   )

@@ -93,6 +93,22 @@ export const signedIn = Effect.gen(function* () {
   return { ...profile, token: profile.token }
 })
 
+/** The profiles of these names, separated by commas, or `all` of them. Variables do not matter: they name one service. */
+export const profilesNamed = Effect.fnUntraced(function* (names: string) {
+  const { profiles } = yield* attempt(readConfig)
+  const asked = names === "all" ? Object.keys(profiles) : names.split(",").map((name) => name.trim())
+  if (asked.length === 0) return yield* usage("There is no profile. Create one for each cell: pix login --profile NAME")
+  return yield* Effect.forEach(asked, (name) =>
+    Effect.gen(function* () {
+      const stored = profiles[name]
+      if (stored === undefined)
+        return yield* usage(`There is no profile ${name}. Create it: pix login --profile ${name}`)
+      if (!stored.http) yield* agreeToHttp(stored.url)
+      return { name, url: stored.url, token: Redacted.make(stored.token) }
+    })
+  )
+})
+
 /** Whether nobody on the way can read what is sent there: over TLS, or on this machine. */
 export const isPrivate = (url: string): boolean => {
   const { hostname, protocol } = URL.parse(url) ?? { hostname: "", protocol: "" }

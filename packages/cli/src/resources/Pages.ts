@@ -5,12 +5,12 @@ import { showTable, type Row, writeJson } from "../Output.ts"
 import { drained, isTerminal, jsonOf, notice, progress, write } from "../Terminal.ts"
 
 /** The most items of a page. */
-const PAGE = 100
+export const PAGE = 100
 
 /** Items without `--limit`. */
-const DEFAULT_LIMIT = 20
+export const DEFAULT_LIMIT = 20
 
-interface Page {
+export interface Page {
   readonly data: ReadonlyArray<Row>
   readonly has_more: boolean
   /** From where to go on, where it is not the last item (OPR-290). */

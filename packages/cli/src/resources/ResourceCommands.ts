@@ -20,6 +20,7 @@ import { type Answer, call } from "../OperatorClient.ts"
 import { type Row, showFields, showTable, wantsJson, writeJson } from "../Output.ts"
 import { attempt, signedIn } from "../Profile.ts"
 import { notice, withTime } from "../Terminal.ts"
+import { showCells } from "./CellList.ts"
 import { exampleOf } from "./Examples.ts"
 import type { Field } from "./Fields.ts"
 import { writeFile } from "./Files.ts"
@@ -34,6 +35,7 @@ const ID = "id"
 const DATA = "data"
 const LIMIT = "limit"
 const ALL = "all"
+const CELLS = "cells"
 const YES = "yes"
 const KEY = "idempotencyKey"
 
@@ -84,7 +86,15 @@ const configOf = (operation: Operation) => ({
   ...(operation.isPaged
     ? {
         [LIMIT]: limitFlag("Items at most. Default: 20"),
-        [ALL]: Flag.Boolean(ALL).pipe(Flag.withDescription("Every item, page by page"), Flag.withDefault(false))
+        [ALL]: Flag.Boolean(ALL).pipe(Flag.withDescription("Every item, page by page"), Flag.withDefault(false)),
+        ...(operation.idOf === undefined
+          ? {
+              [CELLS]: Flag.String(CELLS).pipe(
+                Flag.withDescription("Of several cells: the names of their profiles, or all"),
+                Flag.optional
+              )
+            }
+          : {})
       }
     : {}),
   ...(operation.body === undefined
@@ -213,7 +223,6 @@ export const showAnswer = ({ body, status, text }: Answer, json: boolean): void 
 
 const run = (operation: Operation) =>
   Effect.fnUntraced(function* (input: Input) {
-    const service = yield* signedIn
     const json = yield* wantsJson
     const id = input[ID] as string | undefined
     if (id !== undefined && !isUuid(id)) return yield* usage(`Not an id: ${id}`)
@@ -225,15 +234,19 @@ const run = (operation: Operation) =>
       )
     )
     if (operation.isPaged) {
-      return yield* showList(service, {
+      const listing = {
         operation: operation.id,
         params,
         query,
         limit: Option.getOrUndefined(input[LIMIT] as Option.Option<number>),
         isAll: input[ALL] === true,
         json
-      })
+      }
+      const cells = input[CELLS] as Option.Option<string> | undefined
+      if (cells !== undefined && Option.isSome(cells)) return yield* showCells(cells.value, listing)
+      return yield* showList(yield* signedIn, listing)
     }
+    const service = yield* signedIn
     if (answersFile(operation.id)) return yield* writeFile(service, operation.id, { params, query })
     if (answersLines(operation.id)) return yield* writeLines(service, operation.id, { params, query })
     const { body } = operation
