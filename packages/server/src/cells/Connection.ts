@@ -24,6 +24,8 @@ export const connect = (url: string, name: string) =>
       // The statement that runs fails; nobody waits for more.
       client.on("error", () => {})
       await client.connect()
+      // The ids of a million charges are hashed in memory, and not looked through for each row.
+      await client.query("SET work_mem = '256MB'")
       return client
     }),
     (client) => Effect.promise(() => client.end().catch(() => {}))

@@ -3,6 +3,8 @@
  *
  * Guarantees:
  * - It goes over all tables until nothing of the account is left, so that rows of transactions that were open at first come too.
+ * - Parents go first, which waits for the transactions that change them, and their ids are kept: what such a transaction adds below
+ *   them, such as an attempt of a delivery, is found.
  * - The other cell's log has the account's changes at its end, in the order of this one's.
  * - Changes that were counted here come with their counts. The others are counted there.
  */
@@ -10,7 +12,7 @@ import * as Effect from "effect/Effect"
 import { changesInOrder, type ChangeOrder, orderOfChanges } from "./ChangeOrder.ts"
 import { copyRows, type Digest, emptyDigest, query, readRows } from "./Connection.ts"
 import { CannotMove, type Cells } from "./Fitness.ts"
-import { copiedTables, isOwned, type Moved, movedTables } from "./OwnedRows.ts"
+import { copiedTables, type IdsOf, isOwned, type Moved, movedTables, parentTables } from "./OwnedRows.ts"
 
 /** Moves the rows within the open transactions of both databases. Returns how many. */
 export const transferRows = Effect.fnUntraced(function* (cells: Cells, moved: Moved) {
@@ -19,6 +21,11 @@ export const transferRows = Effect.fnUntraced(function* (cells: Cells, moved: Mo
   const isLate = yield* livesThere(cells, moved)
   const digests = new Map(movedTables.map((table) => [table, emptyDigest()]))
   const rows = () => [...digests.values()].reduce((sum, digest) => sum + digest.rows, 0)
+  yield* query(source, "CREATE TEMPORARY TABLE moved_ids (id uuid PRIMARY KEY) ON COMMIT DROP")
+  const kept: IdsOf = (parent) =>
+    copiedTables.includes(parent)
+      ? `SELECT id FROM ${parent} WHERE ${isOwned(parent, moved)}`
+      : "SELECT id FROM moved_ids"
   let countedUntil: string | null = null
   for (let before = -1, passes = 0; before !== rows(); passes++) {
     if (passes === MOST_PASSES) return yield* new CannotMove({ message: "The rows do not come to rest. Repeat this." })
@@ -29,7 +36,7 @@ export const transferRows = Effect.fnUntraced(function* (cells: Cells, moved: Mo
       // This cell goes on refusing the account's requests, and logs that.
       if (table === LOG && passes > 0) continue
       const names = columns.get(table)!
-      const gone = `DELETE FROM ${table} WHERE ${isOwned(table, moved)} RETURNING *`
+      const gone = `DELETE FROM ${table} WHERE ${isOwned(table, moved, kept)} RETURNING *`
       if (isLate && counters.has(table)) yield* query(source, gone)
       else yield* copyRows(source, sentRows(table, gone, names, order), target, into(table, names), digests.get(table)!)
     }
@@ -75,7 +82,8 @@ const sentRows = (table: string, gone: string, names: ReadonlyArray<string>, ord
     if (name === "removable_from") return `CASE WHEN removable_from IS NOT NULL THEN '${order.ids.at(-1)}'::xid8 END`
     return name === "webhook_registered_at" ? "NULL" : name
   })
-  return `WITH gone AS (${gone}) SELECT ${values.join(", ")} FROM gone`
+  const ids = parentTables.has(table) ? ", kept AS (INSERT INTO moved_ids SELECT id FROM gone)" : ""
+  return `WITH gone AS (${gone})${ids} SELECT ${values.join(", ")} FROM gone`
 }
 
 /** Reads back what the other database has. */
