@@ -401,7 +401,14 @@ describe("operator-openapi.json", () => {
     const conflicts = operations(operator).filter(({ responses }) => at(responses, "409") !== undefined)
     assert.deepStrictEqual(
       conflicts.flatMap(({ operationId, verb }) => (verb === "post" ? [] : [operationId])),
-      ["installation.update", "connectionActions.update", "receipts.charge", "receipts.payout", "receipts.refund"]
+      [
+        "installation.update",
+        "accounts.update",
+        "connectionActions.update",
+        "receipts.charge",
+        "receipts.payout",
+        "receipts.refund"
+      ]
     )
     assert.includeMembers(
       conflicts.map(({ operationId }) => operationId),

@@ -60,7 +60,8 @@ const operatorContract = {
     "POST /accounts create",
     "GET /accounts list",
     "GET /accounts/{id} retrieve",
-    "PATCH /accounts/{id} update"
+    "PATCH /accounts/{id} update",
+    "POST /accounts/{id}/move move"
   ],
   applications: [
     "POST /accounts/{id}/applications create",

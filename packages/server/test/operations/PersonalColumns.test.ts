@@ -24,7 +24,7 @@ const personal = new Set(
 const impersonal: Readonly<Record<string, string>> = {
   acquirer_connections: "name kind profile settings credentials exception_rule webhook_secret check_result",
   connection_keys: "client",
-  accounts: "document_type status onboarding_status",
+  accounts: "document_type status onboarding_status moved_to",
   applications: "name",
   api_keys: "name prefix hash scopes",
   ledger_accounts: "kind",

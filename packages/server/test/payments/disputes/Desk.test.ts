@@ -129,7 +129,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const { call } = yield* makeOperator("viewer", [accountId])
         const file = yield* call("GET", "/operator/v1/disputes/export?amount_min=2000")
         const [head, row, end] = file.text.split("\r\n")
-        assert.match(head!, /^\uFEFFid;opened_at;account_id;charge_id;exception_id;status;amount;/)
+        assert.match(head!, /^\uFEFFid;opened_at;account_id;account;charge_id;exception_id;status;amount;/)
         assert.match(row!, new RegExp(`^${large.id};.*;under_review;90,00;fraude;b;`))
         assert.strictEqual(end, "# 1")
         assertRefused(yield* operate("GET", "/operator/v1/disputes/summary?order=deadline"), "VALIDATION_ERROR", [

@@ -38,6 +38,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         charges_paused: false,
         approval_limit: null,
         connection_id: null,
+        moved_to: null,
         statement_account: null,
         limits: noLimits,
         balance: { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
