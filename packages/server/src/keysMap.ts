@@ -28,29 +28,35 @@ const services = Layer.effectDiscard(requireCell).pipe(
   Layer.provideMerge(Database.layer),
   Layer.provide(Database.DatabaseLocation.layer),
   Layer.provide(Settings.layer),
-  Layer.provideMerge(Layer.effectDiscard(Effect.andThen(Config.Redacted("DATABASE_URL"), Config.String("CELL")))),
+  Layer.provideMerge(Layer.effectDiscard(Config.Redacted("DATABASE_URL"))),
   Layer.provide(Environment.layer)
 )
 
 const print = (line: string) =>
   Effect.callback<void>((resume) => void process.stdout.write(`${line}\n`, () => resume(Effect.void)))
 
+const nothingDone = (line: string) =>
+  Effect.andThen(
+    print(line),
+    Effect.sync(() => void (process.exitCode = 1))
+  )
+
+const printMap = (text: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [cell] = yield* sql.unsafe<{ name: string | null }>(`SELECT ${CELL} AS name`)
+    if (cell?.name == null) return yield* nothingDone("The database has no cell yet. Start its servers with CELL set.")
+    yield* Stream.runForEach(sql.unsafe<{ line: string }>(text).stream, ({ line }) => print(line))
+  })
+
 const [of = "", ...others] = process.argv.slice(2)
 const asked = others.length === 0 ? statements[of] : undefined
 
 const program =
   asked === undefined
-    ? Effect.andThen(
-        print("Nothing was done. Write: keys-map keys, or keys-map connections."),
-        Effect.sync(() => void (process.exitCode = 1))
-      )
+    ? nothingDone("Nothing was done. Write: keys-map keys, or keys-map connections.")
     : // @effect-diagnostics-next-line strictEffectProvide:off
-      Effect.provide(
-        Effect.flatMap(SqlClient, (sql) =>
-          Stream.runForEach(sql.unsafe<{ line: string }>(asked).stream, ({ line }) => print(line))
-        ),
-        services
-      ).pipe(
+      Effect.provide(printMap(asked), services).pipe(
         Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`)))
       )
 
