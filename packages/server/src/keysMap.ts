@@ -45,7 +45,8 @@ const printMap = (text: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const [cell] = yield* sql.unsafe<{ name: string | null }>(`SELECT ${CELL} AS name`)
-    if (cell?.name == null) return yield* nothingDone("The database has no cell yet. Start its servers with CELL set.")
+    if (typeof cell?.name !== "string")
+      return yield* nothingDone("The database has no cell yet. Start its servers with CELL set.")
     yield* Stream.runForEach(sql.unsafe<{ line: string }>(text).stream, ({ line }) => print(line))
   })
 
