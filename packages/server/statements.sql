@@ -66,6 +66,11 @@ SELECT
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   NULL, (SELECT g.generation FROM caller_generation g WHERE g.id) AS generation, extract(epoch FROM now())::float8 * 1000 AS now_ms;
 
+-- accounts/Accounts.ts findNames
+SELECT id, name
+FROM accounts
+WHERE id = ANY ($1::uuid[]);
+
 -- accounts/Accounts.ts findStatement
 SELECT
   a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status, a.auto_payout_enabled,
@@ -363,11 +368,6 @@ FROM
     LIMIT 200
   ) t ON true
 ORDER BY t.transaction_id::xid8, t.id;
-
--- http/operator/Csv.ts findNames
-SELECT id, name
-FROM accounts
-WHERE id = ANY ($1::uuid[]);
 
 -- ledger/ChainCheck.ts closesSince
 SELECT

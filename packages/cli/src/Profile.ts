@@ -65,7 +65,7 @@ export const currentProfile = Effect.gen(function* () {
     const stored = config.profiles[name]
     const fromVariable = variable("PIX_TOKEN")
     if (asked !== undefined && stored === undefined) {
-      throw usage(`There is no profile ${name}. Create it: pix login --profile ${name}`)
+      throw unknownProfile(name)
     }
     const url = toBaseUrl(variable("PIX_URL") ?? stored?.url ?? DEFAULT_URL)
     // A stored token goes to its own service only.
@@ -79,6 +79,8 @@ export const currentProfile = Effect.gen(function* () {
     }
   })
 })
+
+const unknownProfile = (name: string) => usage(`There is no profile ${name}. Create it: pix login --profile ${name}`)
 
 /** The profile of a command that needs a token. */
 export const signedIn = Effect.gen(function* () {
@@ -101,8 +103,7 @@ export const profilesNamed = Effect.fnUntraced(function* (names: string) {
   return yield* Effect.forEach(asked, (name) =>
     Effect.gen(function* () {
       const stored = profiles[name]
-      if (stored === undefined)
-        return yield* usage(`There is no profile ${name}. Create it: pix login --profile ${name}`)
+      if (stored === undefined) return yield* unknownProfile(name)
       if (!stored.http) yield* agreeToHttp(stored.url)
       return { name, url: stored.url, token: Redacted.make(stored.token) }
     })

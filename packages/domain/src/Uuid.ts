@@ -65,6 +65,16 @@ export const lowestIdAt = (epochMs: number): string => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
 }
 
+/** The id right after an id in the order of ids, or right before it. Ids of zeros and of ones stay as they are. */
+export const idBeside = (id: string, step: 1 | -1): string => {
+  const number = BigInt(`0x${id.replaceAll("-", "")}`) + BigInt(step)
+  if (number < 0n || number >= 1n << 128n) return id
+  return number
+    .toString(16)
+    .padStart(32, "0")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+}
+
 const maxEpochMs = 2 ** 48 - 1
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { CLOCK_TOLERANCE_MS, isUuid, lowestIdAt, makeGenerator } from "../src/Uuid.ts"
+import { CLOCK_TOLERANCE_MS, idBeside, isUuid, lowestIdAt, makeGenerator } from "../src/Uuid.ts"
 
 const START = Date.UTC(2026, 10, 21)
 const HOUR = 3_600_000
@@ -84,4 +84,15 @@ describe("an id generator", () => {
       }
     }
   )
+})
+
+describe("the id beside an id", () => {
+  it("is the next one and the one before, and stays at the ends", () => {
+    const id = "0199a0f0-5f3c-7c3e-9d0b-0000000000ff"
+    assert.strictEqual(idBeside(id, 1), "0199a0f0-5f3c-7c3e-9d0b-000000000100")
+    assert.strictEqual(idBeside(idBeside(id, 1), -1), id)
+    const [lowest, highest] = ["0", "f"].map((digit) => "00000000-0000-0000-0000-000000000000".replaceAll("0", digit))
+    assert.strictEqual(idBeside(lowest!, -1), lowest)
+    assert.strictEqual(idBeside(highest!, 1), highest)
+  })
 })

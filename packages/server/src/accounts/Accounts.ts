@@ -25,7 +25,7 @@ import { defaultConnectionId } from "./AccountConnection.ts"
 import { chargesStopped } from "./Brakes.ts"
 import { changeLimits, limitsOf } from "./StoredLimits.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
-import { statement, value } from "../database/statements/Statement.ts"
+import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 export interface AccountSettings {
@@ -106,6 +106,8 @@ export class Accounts extends Context.Service<
     readonly create: (input: NewAccount) => Effect.Effect<AccountRow, Unavailable>
     readonly get: (id: string) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AccountRow>, UnknownCursor | Unavailable>
+    /** The names of these accounts, by their ids. */
+    readonly namesOf: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
     /**
      * Another connection or approval limit, higher limits, automatic payouts where there is a limit, and a shorter duplicate window need the
      * `Authority` around it.
@@ -187,6 +189,12 @@ export class Accounts extends Context.Service<
           Effect.provideService(SqlClient, sql),
           orUnavailable
         ),
+
+        namesOf: (ids) =>
+          sql.unsafe<{ readonly id: string; readonly name: string }>(...findNames({ ids })).pipe(
+            Effect.map((rows) => new Map(rows.map(({ id, name }) => [id, name]))),
+            orUnavailable
+          ),
 
         update: update(sql, get),
 
@@ -310,5 +318,7 @@ const columns = (
 
 const findStatement = (acquirer: SettingsShape["acquirer"]) =>
   statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns(acquirer)} FROM accounts a WHERE a.id = ${id}`)
+
+const findNames = statement({ ids: uuids }, ({ ids }) => `SELECT id, name FROM accounts WHERE id = ANY (${ids})`)
 
 const findOne = { simulator: findStatement("simulator"), connections: findStatement("connections") }

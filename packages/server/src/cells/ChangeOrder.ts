@@ -25,7 +25,7 @@ export const orderOfChanges = Effect.fnUntraced(function* ({ beside, source, tar
     source,
     "SELECT transaction_id::text AS transaction_id, change_id FROM status_counts_position FOR UPDATE"
   )
-  const counted = `('${at?.transaction_id ?? 0}'::xid8, '${at?.change_id}'::uuid)`
+  const counted = `('${at!.transaction_id}'::xid8, '${at!.change_id}'::uuid)`
   const [steps] = yield* query<{ last: number | null; counted: number | null }>(
     source,
     `SELECT max(step)::integer AS last, (max(step) FILTER (WHERE is_counted))::integer AS counted

@@ -13,6 +13,7 @@
  * stays open delays the events that were committed after it began, and loses none.
  */
 import { deliveryBody } from "@pix-payments/domain/Event"
+import { idBeside } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -95,7 +96,7 @@ export class EventLog extends Context.Service<
             .unsafe<PageRow>(
               ...readPage({
                 transaction: String(from.transactionId),
-                change: from.n >= ALL_EVENTS ? from.changeId : predecessorOf(from.changeId),
+                change: from.n >= ALL_EVENTS ? from.changeId : idBeside(from.changeId, -1),
                 everyAccount: accountIds === undefined,
                 accounts: accountIds ?? [],
                 application: applicationId ?? null,
@@ -129,13 +130,6 @@ export class EventLog extends Context.Service<
 
 /** After all events of a change. No change has as many. */
 export const ALL_EVENTS = 999
-
-/** The id before an id, as a number. */
-const predecessorOf = (id: string): string => {
-  const number = BigInt(`0x${id.replaceAll("-", "")}`)
-  const hex = (number === 0n ? 0n : number - 1n).toString(16).padStart(32, "0")
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-}
 
 /** Negative where `one` is before `other`, 0 where they are the same position. */
 export const comparePositions = (one: Position, other: Position): number => {

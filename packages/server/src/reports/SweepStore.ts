@@ -79,7 +79,7 @@ export class SweepStore extends Context.Service<
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
                   WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now())
-                  ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+                  ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR NO KEY UPDATE SKIP LOCKED
                 )
                 RETURNING id, now() AS now, created_at, swept_until, returns_from,
                   (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE

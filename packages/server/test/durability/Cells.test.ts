@@ -275,7 +275,14 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         while (!state.isOver) others.add((yield* create(other.key).pipe(a.inside)).status)
       })
       const callers = yield* Effect.forkChild(Effect.all([calling, calling, beside], { concurrency: "unbounded" }))
-      yield* Effect.sleep("1 second")
+      const moreAnswers = Effect.suspend(() => {
+        const before = answered.size
+        return eventually(
+          Effect.sync(() => answered.size),
+          (size) => size >= before + 5
+        )
+      })
+      yield* moreAnswers
       const lines: Array<string> = []
       yield* moved(a, b, accountId, (line) =>
         Effect.sync(() => {
@@ -284,7 +291,7 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
           if (line.startsWith("The account lives in")) state.home = b
         })
       )
-      yield* Effect.sleep("1 second")
+      yield* moreAnswers
       state.isOver = true
       yield* Fiber.join(callers)
 

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import * as Http from "node:http"
 import { join } from "node:path"
-import { versionOf } from "../support/Balancers.ts"
+import { environment, versionOf } from "../support/Balancers.ts"
 import { temporaryFolder } from "../support/Postgres.ts"
 import { closedPort, eventually } from "../support/Receiver.ts"
 
@@ -64,8 +64,6 @@ describe.skipIf(versionOf(router) === undefined)("deploy/cells", () => {
     }).pipe(Effect.scoped)
   )
 })
-
-const environment = { PATH: `${process.env["PATH"]}:/usr/sbin:/usr/local/sbin` }
 
 /** A listener that answers with its name. */
 const cell = (name: string) =>

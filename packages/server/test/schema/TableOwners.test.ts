@@ -30,6 +30,15 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       })
   )
 
+  it("come before the tables that name them, or these name an account or a connection too: so a move finds all rows", () => {
+    const names = Object.keys(tableOwners)
+    for (const [at, name] of names.entries()) {
+      const paths = pathsOf(tableOwners[name]!)
+      if (paths.some(([column]) => column === "account_id" || column === "connection_id")) continue
+      for (const parent of paths.flatMap(([, parents]) => parents)) assert.isBelow(names.indexOf(parent), at, name)
+    }
+  })
+
   it.effect(
     "keep unique what the rows of two accounts can have: the owner is in each unique index, or a reason is written",
     () =>

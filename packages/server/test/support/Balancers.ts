@@ -53,7 +53,8 @@ export const startBalancer = (
 /** The file of its log of requests. */
 export const logOf = (folder: string): string => join(folder, "balancer.log")
 
-const environment = { PATH: `${process.env["PATH"]}:/usr/sbin:/usr/local/sbin` }
+/** Where balancers are installed. */
+export const environment = { PATH: `${process.env["PATH"]}:/usr/sbin:/usr/local/sbin` }
 
 const root = join(import.meta.dirname, "../../../..")
 

@@ -9,7 +9,7 @@
  *
  * Rules: LIST-1 to LIST-5.
  */
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
+import { idBeside, lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -268,16 +268,9 @@ const idsAfter = (
   { before, from, isAscending }: Pick<Seek, "before" | "from" | "isAscending">
 ) => {
   if (isAscending !== true) return { from, before: lowestOf(id, before) }
-  const next = id === undefined ? undefined : idAfter(id)
+  const next = id === undefined ? undefined : idBeside(id, 1)
   return { from: next === undefined || (from !== undefined && from > next) ? from : next, before }
 }
-
-/** The next higher id. */
-const idAfter = (id: string): string =>
-  (BigInt(`0x${id.replaceAll("-", "")}`) + 1n)
-    .toString(16)
-    .padStart(32, "0")
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 
 /** The lower one of two ids. */
 export const lowestOf = (one: string | undefined, other: string | undefined): string | undefined =>

@@ -17,11 +17,10 @@ import { personalDataFor } from "@pix-payments/domain/Operator"
 import { maskOf } from "@pix-payments/domain/PersonalData"
 import type * as Schema from "effect/Schema"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import { Accounts } from "../../accounts/Accounts.ts"
 import { localTimeIn } from "../../base/LocalTime.ts"
 import { LimitedTo, type Page, type WalkedPage } from "../../database/statements/Paging.ts"
-import { statement, uuids } from "../../database/statements/Statement.ts"
-import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
 import { Installation } from "../../operators/Installation.ts"
 import { shareOf } from "./OperatorHandlers.ts"
 
@@ -40,12 +39,7 @@ interface Csv<Row, Item, E> {
 /** Makes the answer: the rows of a list, a page at a time. */
 export const csvAnswers = Effect.gen(function* () {
   const { get } = yield* Installation
-  const sql = yield* SqlClient
-  const namesOf = (ids: ReadonlyArray<string>) =>
-    sql.unsafe<{ readonly id: string; readonly name: string }>(...findNames({ ids })).pipe(
-      Effect.map((rows) => new Map(rows.map(({ id, name }) => [id, name]))),
-      orUnavailable
-    )
+  const { namesOf } = yield* Accounts
   return Effect.fnUntraced(function* <Row, Item, E>(csv: Csv<Row, Item, E>) {
     const { caller } = csv
     const limit = yield* LimitedTo
@@ -61,8 +55,6 @@ export const csvAnswers = Effect.gen(function* () {
     }
   })
 })
-
-const findNames = statement({ ids: uuids }, ({ ids }) => `SELECT id, name FROM accounts WHERE id = ANY (${ids})`)
 
 const PAGE = 100
 
