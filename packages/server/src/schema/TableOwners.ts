@@ -2,7 +2,7 @@
  * Whose the rows of each table are: what a copy of one account has, and what stays in its cell.
  *
  * Guarantees, which a test compares with the schema and with rows of every table:
- * - Every table has a line. Each column in it exists, and has ids of the tables beside it.
+ * - Every table has a line, after those whose ids it has, unless it names an account or a connection itself. Each column in it exists, and has ids of the tables beside it.
  * - From every table that is not of the cell these columns lead to an account, or to a connection, which moves with the account that
  *   alone uses it.
  * - Rows of two accounts never collide: a unique index has a column of the owner, or is listed with a reason.
@@ -33,13 +33,13 @@ export const tableOwners: Readonly<Record<string, Owner>> = {
   releases: account,
 
   charges: account,
-  idempotency_keys: { resource_id: ["charges", "payouts"] },
   charge_settlements: { charge_id: ["charges", "acquirer_exceptions"], ...connection },
   charge_states: account,
   charge_words: { charge_id: "charges" },
   charge_recoveries: account, // a batch of several accounts names none until it is split
   receivers: "content",
   payouts: account,
+  idempotency_keys: { resource_id: ["charges", "payouts"] },
   payout_words: { payout_id: "payouts" },
   refunds: account,
   disputes: account,
