@@ -48,9 +48,9 @@ export const tableOwners: Readonly<Record<string, Owner>> = {
 
   connection_keys: connection,
   notifications: connection,
-  notification_keys: { notification_id: ["notifications", "acquirer_orders"] }, // a key outlives its notification, and names the connection
   early_reversals: connection,
   acquirer_orders: { ...account, ...connection },
+  notification_keys: { notification_id: ["notifications", "acquirer_orders"] }, // a key outlives its notification, and names the connection
   acquirer_exceptions: { ...account, ...connection },
   exception_returns: { exception_id: "acquirer_exceptions" },
   unreadable_entries: connection,
