@@ -10,7 +10,7 @@
  */
 import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
-import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
+import { IDEMPOTENCY_KEY_SHAPE, isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
 import {
   parseBody,
   refusalOf as refusalOfFields,
@@ -225,7 +225,10 @@ const keyCheck = (headers: Schema.Top) => {
   const isOptional = Schema.is(headers)({})
   return (key: string | undefined): WireError | undefined => {
     if (key === undefined || key === "") return isOptional ? undefined : new IdempotencyKeyRequired({})
-    return isIdempotencyKey(key) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
+    if (isIdempotencyKey(key)) return undefined
+    const violation = { code: "VALIDATION_ERROR", path: ["Idempotency-Key"], expected: IDEMPOTENCY_KEY_SHAPE } as const
+    const { details = NONE, message = "" } = refusalOfFields([violation], { "Idempotency-Key": key })
+    return new ValidationError({ details, message })
   }
 }
 

@@ -48,7 +48,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     Effect.gen(function* () {
       const { key } = yield* caller
       const answer = yield* create(key, {}, value)
-      if (!accepted) return assertRefused(answer, "VALIDATION_ERROR", ["Idempotency-Key"])
+      if (!accepted) {
+        assert.match(answer.text, /Idempotency-Key must be 8 to 255 visible ASCII characters/)
+        return assertRefused(answer, "VALIDATION_ERROR", ["Idempotency-Key"])
+      }
       assert.strictEqual(answer.status, 201, answer.text)
       assert.strictEqual((yield* create(key, {}, value)).body.id, answer.body.id)
     })
