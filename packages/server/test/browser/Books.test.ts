@@ -9,7 +9,7 @@ import type { Download } from "playwright-core"
 import { closeDays, refuseCloses } from "../support/Closing.ts"
 import { paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, plain, visiting, waitForCount, waitForTexts } from "./Visit.ts"
 
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Books", (it) => {
   /** The CSV statement in a package. */
@@ -81,19 +81,19 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           const note = page.getByText(/Only [0-9]+ rows are on this paper/)
           await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
           await rows.nth(49).waitFor()
-          assert.strictEqual(await rows.count(), 50)
+          await waitForCount(rows, 50)
           assert.isFalse(await note.isVisible())
           await page.emulateMedia({ media: "print" })
           assert.isTrue(await note.isVisible())
           await page.emulateMedia({ media: "screen" })
           await page.getByRole("link", { name: "All lines, to print" }).press("Enter")
           await rows.nth(119).waitFor()
-          assert.strictEqual(await rows.count(), 120)
+          await waitForCount(rows, 120)
           await page.emulateMedia({ media: "print" })
           assert.strictEqual(await note.count(), 0)
           await page.goto(`/statements?account_id=${accountId}&from=2026-02-01&to=2026-02-28&lines=all`)
           await rows.nth(999).waitFor()
-          assert.strictEqual(await rows.count(), 1000)
+          await waitForCount(rows, 1000)
           await page.getByText("Only 1000 rows are on this paper").waitFor()
           await page.goto(`/statements?account_id=${accountId}&from=2026-01-01&to=2026-01-31`)
           await note.waitFor()
@@ -118,10 +118,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.goto(`/accounts/${accountId}`)
           await page.getByRole("main").getByRole("link", { name: "Statement" }).click()
           await page.getByText("order-17").last().waitFor()
-          const cells = await page.locator("tbody td.right").allInnerTexts()
-          assert.deepStrictEqual(cells.map(plain), ["-R$ 20,30 fee R$ 0,30", "R$ 103,15", "R$ 123,45", "R$ 123,45"])
-          const tiles = await page.locator(".tile").allInnerTexts()
-          assert.deepStrictEqual(tiles.map(plain), ["Opening R$ 0,00", "In and out R$ 103,15", "Closing R$ 103,15"])
+          const right = page.locator("tbody td.right")
+          await waitForTexts(right, ["-R$ 20,30 fee R$ 0,30", "R$ 103,15", "R$ 123,45", "R$ 123,45"])
+          await waitForTexts(page.locator(".tile"), ["Opening R$ 0,00", "In and out R$ 103,15", "Closing R$ 103,15"])
           await page.getByRole("link", { name: "Yesterday" }).click()
           await page.getByText("No movement in this period.").waitFor()
           await page.goBack()
@@ -166,7 +165,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.goto(`/accounts/${accountId}`)
           await page.getByRole("main").getByRole("link", { name: "Closes" }).click()
           await page.getByText("first day").waitFor()
-          assert.strictEqual(await page.getByText("chained", { exact: true }).count(), 2)
+          await waitForCount(page.getByText("chained", { exact: true }), 2)
           await visit.press("Verify")
           await page.getByText("are as they were closed").waitFor()
           await visit.inspect("books-closes", `/closes?account_id=${accountId}`, "Closes")
@@ -230,7 +229,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.goto(path)
           const row = page.getByRole("row").filter({ hasText: shown(last!.day) })
           await row.waitFor()
-          assert.deepStrictEqual((await row.locator("td").allInnerTexts()).map(plain), [
+          await waitForTexts(row.locator("td"), [
             shown(last!.day),
             reais(last!.opening),
             "R$ 12,00",
@@ -240,7 +239,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await visit.inspect("books-connection", path, "Simulator")
           await row.getByRole("link").first().click()
           await page.getByText(`Closing, ${shown(last!.day)}`).waitFor()
-          assert.deepStrictEqual((await page.locator(".tile").allInnerTexts()).map(plain), [
+          await waitForTexts(page.locator(".tile"), [
             `Opening ${reais(last!.opening)}`,
             "In R$ 12,00",
             "Out -R$ 7,00",
@@ -251,7 +250,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.locator(".tile").getByText("R$ 62,00").waitFor()
           await page.goto(`/statements?connection_id=${SIMULATOR_CONNECTION}&from=2019-01-01&to=2019-01-31`)
           await page.getByText("No movement in this period.").waitFor()
-          assert.strictEqual(await page.locator(".tile").count(), 0)
+          await waitForCount(page.locator(".tile"), 0)
           await visit.inspect("books-bank-statement", both, "Statement")
           await page.getByRole("button", { name: "Português" }).click()
           await visit.inspect("books-connection-pt", path, "Simulador")
@@ -263,4 +262,3 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
 })
 
 /** As a person reads it. */
-const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim()

@@ -9,7 +9,7 @@ import { makeOperator } from "../support/Operators.ts"
 import { loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { registered } from "../support/Webhooks.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
 /** A picture of one point. */
 const PNG = Buffer.from(
@@ -146,7 +146,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The desk 
             }))
           )
           await page.getByText("No máximo 5 arquivos.").waitFor()
-          assert.strictEqual(await page.getByRole("button", { name: /^Tirar: / }).count(), 5)
+          await waitForCount(page.getByRole("button", { name: /^Tirar: / }), 5)
           await page.getByRole("button", { name: "Descartar rascunho" }).click()
           await page.locator("form.defense button.first:disabled").waitFor()
           await visit.inspect("defense-pt", `/disputes/${id}`, "R$ 89,90")

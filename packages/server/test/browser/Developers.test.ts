@@ -6,7 +6,7 @@ import { makeOperator } from "../support/Operators.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { deliveriesOf, registered } from "../support/Webhooks.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [3_600_000] }
 
@@ -126,12 +126,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           await tail.getByText("GET /v1/charges/{id}").waitFor()
           await page.getByLabel("Status").selectOption("4xx")
           await tail.getByText("GET /v1/balance").waitFor({ state: "detached" })
-          assert.strictEqual(await tail.getByText("404").count(), 1)
+          await waitForCount(tail.getByText("404"), 1)
           await visit.press("Pause")
           await page.reload()
           await page.getByRole("button", { name: "Resume" }).waitFor()
           await tail.getByText("404").waitFor()
-          assert.strictEqual(await tail.getByRole("row").count(), 2)
+          await waitForCount(tail.getByRole("row"), 2)
           await page.goBack()
           await page.getByRole("button", { name: "Pause" }).waitFor()
           assert.strictEqual(await page.getByLabel("Status").inputValue(), "4xx")
@@ -141,7 +141,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           await page.waitForURL("**/requests?request_id=*")
           const found = page.getByRole("row").filter({ hasText: "/v1/" })
           await found.filter({ hasText: "GET /v1/charges/{id}" }).waitFor()
-          assert.strictEqual(await found.count(), 1)
+          await waitForCount(found, 1)
           const requestId = new URL(page.url()).searchParams.get("request_id")!
           await page.goto("/")
           await page.getByText("Nothing waits for a person.").waitFor()

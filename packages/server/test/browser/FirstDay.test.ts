@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
 import { TestService } from "../support/TestService.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
   it.effect.skipIf(!hasBrowser)(
@@ -65,7 +65,7 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
           await tile("Net today", "R$ 33,56")
           await page.getByText("Paid of all charges, since the start").waitFor()
           visit.assertNoFault()
-          assert.strictEqual(await page.getByRole("img", { name: "Per day" }).count(), 1)
+          await waitForCount(page.getByRole("img", { name: "Per day" }), 1)
         })
       })
   )

@@ -11,7 +11,7 @@ import { funded, operated, paidCharge } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { deliveriesOf, registered } from "../support/Webhooks.ts"
-import { hasBrowser, type Visit, visiting } from "./Visit.ts"
+import { hasBrowser, type Visit, visiting, waitForCount } from "./Visit.ts"
 
 const customer = { name: "Antônia Conceição", email: "antonia@example.com", document: "39053344705" }
 const settings = { simulatorSettleMs: 0, webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [3_600_000] }
@@ -167,7 +167,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of 
           await visit.task(2, async () => {
             await reasons.getByRole("group", { name: "Yesterday" }).getByRole("button", { name: "14 h 3" }).click()
             await reasons.getByRole("link", { name: "3 charges refused by the simulator" }).waitFor()
-            assert.strictEqual(await reasons.getByRole("link").count(), 1)
+            await waitForCount(reasons.getByRole("link"), 1)
             await reasons.getByRole("link").click()
             await page.getByText("3 rows · R$ 297,00").waitFor()
           })

@@ -29,8 +29,8 @@ import axe from "axe-core"
 import * as Effect from "effect/Effect"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
-import { inject } from "vitest"
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core"
+import { expect, inject } from "vitest"
 import { pictures } from "./Chromium.ts"
 
 const browserUrl = inject("browserUrl")
@@ -51,6 +51,7 @@ const isPictured = process.env["PICTURES"] === "1"
 
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 360, height: 800 }
+const PATIENCE_MS = 60_000
 
 export interface Visit {
   readonly page: Page
@@ -198,6 +199,17 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
     }
   }
 }
+
+/** Waits until the elements have exactly these texts: parts of a page arrive one after another. Any white space is one space. */
+export const waitForTexts = (elements: Locator, texts: ReadonlyArray<string>): Promise<void> =>
+  expect.poll(async () => (await elements.allInnerTexts()).map(plain), { timeout: PATIENCE_MS }).toEqual(texts)
+
+/** Waits until there are exactly so many elements. */
+export const waitForCount = (elements: Locator, count: number): Promise<void> =>
+  expect.poll(() => elements.count(), { timeout: PATIENCE_MS }).toBe(count)
+
+/** A text with one space for any white space. */
+export const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
 
 /** What axe finds on the page. */
 const problemsOf = (page: Page): Promise<ReadonlyArray<string>> =>

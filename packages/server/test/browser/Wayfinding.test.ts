@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
 import { funded, paidOut } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Wayfinding", (it) => {
   it.effect.skipIf(!hasBrowser)("each page has a title, and the focus after a link, a jump and the way back", () =>
@@ -162,7 +162,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           )
           await page.goto("/charges")
           await page.getByText("database away").waitFor()
-          assert.strictEqual(await page.locator("[data-live]").count(), 1)
+          await waitForCount(page.locator("[data-live]"), 1)
           visit.assertNoFault()
         })
       })
