@@ -85,7 +85,7 @@ export const withWordsLike = (of: Table, text: string): AccessPath => {
           ORDER BY length(word) DESC, word LIMIT 1
         ),
         found AS (
-          (SELECT w.word, 1 AS n FROM sought, ${table} w WHERE w.word >= prefix COLLATE "C" ORDER BY w.word LIMIT 1)
+          SELECT (SELECT w.word FROM ${table} w WHERE w.word >= s.prefix COLLATE "C" ORDER BY w.word LIMIT 1), 1 AS n FROM sought s
           UNION ALL
           SELECT (SELECT w.word FROM ${table} w WHERE w.word > f.word ORDER BY w.word LIMIT 1), f.n + 1
           FROM found f WHERE f.word IS NOT NULL AND f.n < ${WORDS}
