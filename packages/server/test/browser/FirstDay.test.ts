@@ -1,5 +1,5 @@
 /** The first day of an installation, in the dashboard alone. */
-import { assert, layer } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
 import { TestService } from "../support/TestService.ts"

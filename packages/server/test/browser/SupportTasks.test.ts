@@ -1,5 +1,5 @@
 /** The tasks of support and of a first day, each within the clicks of the task list in docs/dashboard.md. */
-import { assert, layer } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

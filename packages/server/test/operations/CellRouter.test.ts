@@ -1,50 +1,24 @@
 /** The router of `deploy/cells`, in front of listeners that say which cell they are. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { spawn } from "node:child_process"
 import { hash } from "node:crypto"
 import { once } from "node:events"
-import { readFileSync, writeFileSync } from "node:fs"
 import * as Http from "node:http"
-import { join } from "node:path"
-import { environment, versionOf } from "../support/Balancers.ts"
-import { temporaryFolder } from "../support/Postgres.ts"
+import { hasHaproxy, startHaproxy } from "../support/CellRouter.ts"
 import { closedPort, eventually } from "../support/Receiver.ts"
-
-const shipped = readFileSync(join(import.meta.dirname, "../../../../deploy/cells/haproxy.cfg"), "utf8")
-
-const router = "haproxy"
 
 const connection = "0199a0f0-5f3c-7c3e-9d0b-000000000001"
 
-describe.skipIf(versionOf(router) === undefined)("deploy/cells", () => {
+describe.skipIf(!hasHaproxy)("deploy/cells", () => {
   it.live("routes a key by its digest, then by its name, and callbacks by their connection", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const ports = {
-        public: yield* closedPort,
-        callbacks: yield* closedPort,
-        a: yield* cell("a"),
-        b: yield* cell("b")
-      }
-      const maps = { keys: join(folder, "keys.map"), connections: join(folder, "connections.map") }
-      writeFileSync(maps.keys, `${hash("sha256", "pix_old")} b\n${hash("sha256", "pix_b.moved")} a\n`)
-      writeFileSync(maps.connections, `${connection} b\n`)
-      const file = join(folder, "haproxy.cfg")
-      writeFileSync(
-        file,
-        shipped
-          .replace("bind :3000", `bind 127.0.0.1:${ports.public}`)
-          .replace("bind :3002", `bind 127.0.0.1:${ports.callbacks}`)
-          .replace(/ {2}stats socket.*\n/, "")
-          .replaceAll(/cell-([ab]):\d+/g, (_, name: "a" | "b") => `127.0.0.1:${ports[name]}`)
-          .replaceAll("/etc/haproxy/keys.map", maps.keys)
-          .replaceAll("/etc/haproxy/connections.map", maps.connections)
-      )
-      yield* Effect.acquireRelease(
-        Effect.sync(() => spawn(router, ["-f", file], { env: environment, stdio: "ignore" })),
-        (child) => Effect.promise(() => (child.kill(), once(child, "exit")))
-      )
+      const ports = { public: yield* closedPort, callbacks: yield* closedPort }
+      yield* startHaproxy({
+        ...ports,
+        servers: { a: yield* cell("a"), b: yield* cell("b") },
+        keys: `${hash("sha256", "pix_old")} b\n${hash("sha256", "pix_b.moved")} a\n`,
+        connections: `${connection} b\n`
+      })
       const cellOf = (path: string, key?: string, port = ports.public) => answer(`http://127.0.0.1:${port}${path}`, key)
       yield* eventually(cellOf("/v1/charges"), ({ status }) => status === 200)
       for (const [key, name] of [
@@ -65,7 +39,7 @@ describe.skipIf(versionOf(router) === undefined)("deploy/cells", () => {
   )
 })
 
-/** A listener that answers with its name. */
+/** Two servers that are one listener, which answers everything with the cell's name. */
 const cell = (name: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -76,7 +50,11 @@ const cell = (name: string) =>
       }),
       (server) => Effect.promise(() => (server.closeAllConnections(), new Promise((done) => server.close(done))))
     ),
-    (server) => (server.address() as { readonly port: number }).port
+    (server) => {
+      const { port } = server.address() as { readonly port: number }
+      const ports = { public: port, operator: port }
+      return [ports, ports] as const
+    }
   )
 
 const answer = (url: string, key: string | undefined) =>

@@ -1,0 +1,136 @@
+/** Two cells of two servers each behind the router of `deploy/cells`: what callers of one see while the other is lost. */
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Ports } from "../support/Balancers.ts"
+import { hasHaproxy, startHaproxy, startSmallRouter } from "../support/CellRouter.ts"
+import { create, created } from "../support/ChargeRequests.ts"
+import { assertLedgerHolds, balanceOf, operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
+import { temporaryFolder } from "../support/Postgres.ts"
+import { startProcess } from "../support/Process.ts"
+import { closedPort, eventually } from "../support/Receiver.ts"
+import { clientOf, newKey, TestService } from "../support/TestService.ts"
+
+const OPERATOR_TOKEN = "the operator's token of these tests"
+
+/** A cell with two servers on one PostgreSQL. Its API is called through the router, its operator surface is not. */
+const startCell = Effect.fnUntraced(function* (name: string, routerPort: number) {
+  const folder = yield* temporaryFolder
+  const database = yield* EmbeddedPostgres.start({ dataDir: join(folder, "database") })
+  const some = Effect.all({ public: closedPort, operator: closedPort })
+  const ports = [yield* some, yield* some] as const
+  const start = (port: Ports) =>
+    startProcess({
+      CELL: name,
+      DATABASE_URL: Redacted.value(database.url),
+      DATA_DIR: folder,
+      DATABASE_CONNECTIONS: "4",
+      OPERATOR_TOKEN,
+      PORT: String(port.public),
+      OPERATOR_PORT: String(port.operator),
+      SIMULATOR_SETTLE_MS: "0"
+    })
+  let servers = yield* Effect.forEach(ports, start)
+  const inside = <A, E>(use: Effect.Effect<A, E, TestService>) =>
+    Effect.gen(function* () {
+      const urls = { publicUrl: `http://127.0.0.1:${routerPort}`, operatorUrl: `http://127.0.0.1:${ports[0].operator}` }
+      const client = yield* clientOf(urls, OPERATOR_TOKEN)
+      return yield* Effect.provideService(use, TestService, { ...client, databaseUrl: database.url })
+    }).pipe(Effect.scoped)
+  return {
+    ports,
+    inside,
+    /** Its servers and its PostgreSQL, at once. */
+    kill: Effect.gen(function* () {
+      for (const server of servers) server.signal("SIGKILL")
+      const [postgres] = readFileSync(join(database.dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")
+      yield* Effect.sync(() => process.kill(Number(postgres), "SIGKILL"))
+      yield* Effect.forEach(servers, ({ ended }) => ended)
+    }),
+    startAgain: Effect.gen(function* () {
+      servers = yield* Effect.forEach(ports, start)
+    })
+  }
+})
+
+/** An account that has created, been paid, refunded and paid out. */
+const used = Effect.gen(function* () {
+  const { makeCaller } = yield* TestService
+  const caller = yield* makeCaller()
+  const charge = yield* paidCharge(caller.key, 5000)
+  yield* operated("POST", `/simulator/charges/${charge.id}/refund`, { amount: 500 })
+  const payout = yield* paidOut(caller.key, { amount: 1500 })
+  yield* payoutReaching(caller.key, payout.id, "completed")
+  return { ...caller, available: (yield* balanceOf(caller.key)).available }
+})
+
+describe("two cells behind a router", () => {
+  it.live(
+    `OPR-391: one is killed, and callers of the other see nothing of it (${hasHaproxy ? "HAProxy" : "a small router"})`,
+    () =>
+      Effect.gen(function* () {
+        const [routerPort, callbacks] = [yield* closedPort, yield* closedPort]
+        const a = yield* startCell("a", routerPort)
+        const b = yield* startCell("b", routerPort)
+        const startRouter = hasHaproxy ? startHaproxy : startSmallRouter
+        yield* startRouter({
+          public: routerPort,
+          callbacks,
+          servers: { a: a.ports, b: b.ports },
+          keys: "",
+          connections: ""
+        })
+        const [ofA, ofB] = [yield* a.inside(used), yield* b.inside(used)]
+        assert.match(ofA.key, /^pix_a\./)
+        assert.match(ofB.key, /^pix_b\./)
+        assert.deepStrictEqual([ofA.available, ofB.available], [3000, 3000])
+        const idempotencyKey = newKey()
+        const before = yield* a.inside(created(ofA.key, { amount: 700 }, idempotencyKey))
+
+        const statuses: Array<number> = []
+        const state = { isOver: false }
+        const calling = Effect.gen(function* () {
+          while (!state.isOver) statuses.push((yield* create(ofB.key)).status)
+        })
+        const callers = yield* Effect.forkChild(
+          b.inside(
+            Effect.all(
+              Array.from({ length: 4 }, () => calling),
+              { concurrency: "unbounded" }
+            )
+          )
+        )
+        const moreAnswers = Effect.suspend(() => {
+          const enough = statuses.length + 200
+          return eventually(
+            Effect.sync(() => statuses.length),
+            (count) => count >= enough
+          )
+        })
+        yield* moreAnswers
+        yield* a.kill
+        const refused = yield* a.inside(eventually(create(ofA.key), ({ status }) => status === 503))
+        assert.propertyVal(refused.body, "code", "SERVICE_UNAVAILABLE")
+        assert.isDefined(refused.headers["retry-after"])
+        yield* moreAnswers
+        yield* a.startAgain
+        yield* a.inside(
+          Effect.gen(function* () {
+            yield* eventually(create(ofA.key), ({ status }) => status === 201)
+            assert.deepStrictEqual(yield* created(ofA.key, { amount: 700 }, idempotencyKey), before)
+            assert.strictEqual((yield* balanceOf(ofA.key)).available, 3000)
+            yield* assertLedgerHolds
+          })
+        )
+        yield* moreAnswers
+        state.isOver = true
+        yield* Fiber.join(callers)
+        assert.deepStrictEqual([...new Set(statuses)], [201])
+        yield* b.inside(assertLedgerHolds)
+      }).pipe(Effect.scoped)
+  )
+})
