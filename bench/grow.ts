@@ -2,7 +2,8 @@
  * `pnpm run grow`: a database after months of paid charges, made of copies of rows that the service stored itself. Prints
  * bytes and WAL of a paid charge, and what each list, report and statement of the service costs.
  *
- * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much. `GROW_EVENTS` are the events of the
+ * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much, `GROW_TABLES` what is copied beside charges
+ * (`changes` and `charge_settlements` are enough for lists and search). `GROW_EVENTS` are the events of the
  * endpoint, separated by commas; by default every event, of which a paid charge has three. Bytes are those after
  * `pnpm run maintain`, which rebuilds indexes of past months.
  */
@@ -24,6 +25,7 @@ import { makeTestbed, temporaryFolder } from "./measure/Testbed.ts"
 const charges = Number(process.env["GROW_CHARGES"] ?? 1_000_000)
 const months = Number(process.env["GROW_MONTHS"] ?? 10)
 const accounts = Number(process.env["GROW_ACCOUNTS"] ?? 3)
+const tables = process.env["GROW_TABLES"]?.split(",")
 const events = process.env["GROW_EVENTS"]?.split(",")
 const print = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
 
@@ -48,7 +50,7 @@ const run = Effect.gen(function* () {
   const before = yield* sizes(databaseUrl)
   const startedAt = performance.now()
   const copies = Math.max(1, Math.round(charges / count))
-  yield* grow(databaseUrl, { copies, months, accounts }, (done) => {
+  yield* grow(databaseUrl, { copies, months, accounts, tables }, (done) => {
     process.stderr.write(`\r${Math.round((done / copies) * 100)} %`)
   })
   // Indexes of past months are rebuilt, as they are in an installation.

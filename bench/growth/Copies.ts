@@ -15,10 +15,12 @@ export interface Growth {
   readonly copies: number
   readonly months: number
   readonly accounts: number
+  /** What is copied beside the charges themselves; by default everything that a paid charge stores. */
+  readonly tables?: ReadonlyArray<string> | undefined
 }
 
 /** The tables of a paid charge with one endpoint. Those of the simulator and its calls have no rows with a real bank. */
-const tables = [
+const allTables = [
   "idempotency_keys",
   "charge_settlements",
   "ledger_transfers",
@@ -89,7 +91,7 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
     for (const table of ownerTables) await copyOwners(database, table, growth.accounts)
     const inserts: Array<string> = []
     const charges = await makeCharges(database, growth, stepMs)
-    for (const table of tables) {
+    for (const table of growth.tables ?? allTables) {
       await database.query(`CREATE TEMPORARY TABLE template_${table} AS SELECT * FROM ${table}`)
       const columns = await columnsOf(database, table)
       inserts.push(
