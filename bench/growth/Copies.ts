@@ -15,7 +15,7 @@ export interface Growth {
   readonly copies: number
   readonly months: number
   readonly accounts: number
-  /** What is copied beside the charges themselves; by default everything that a paid charge stores. */
+  /** What is copied; by default everything that a paid charge stores. With `charges` among them these are inserted as they end. */
   readonly tables?: ReadonlyArray<string> | undefined
 }
 
@@ -90,8 +90,9 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
     for (const statement of functions) await database.query(statement)
     for (const table of ownerTables) await copyOwners(database, table, growth.accounts)
     const inserts: Array<string> = []
-    const charges = await makeCharges(database, growth, stepMs)
-    for (const table of growth.tables ?? allTables) {
+    const tables = growth.tables ?? allTables
+    const charges = tables.includes("charges") ? undefined : await makeCharges(database, growth, stepMs)
+    for (const table of tables) {
       await database.query(`CREATE TEMPORARY TABLE template_${table} AS SELECT * FROM ${table}`)
       const columns = await columnsOf(database, table)
       inserts.push(
@@ -103,7 +104,7 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
     }
     for (let first = 1; first <= growth.copies; first += CHUNK) {
       const last = Math.min(first + CHUNK - 1, growth.copies)
-      for (let copy = first; copy <= last; copy++) await charges(copy)
+      for (let copy = first; copy <= last; copy++) await charges?.(copy)
       for (const insert of inserts) await database.query(insert, [first, last])
       onProgress(last)
     }
