@@ -14,6 +14,7 @@ import { CannotMove } from "../../src/cells/Fitness.ts"
 import { startDouble } from "../support/Bank.ts"
 import { accountAt, moved, startCell } from "../support/Cells.ts"
 import { assertRefused, create, created, retrieve } from "../support/ChargeRequests.ts"
+import { withoutTriggers } from "../support/Million.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching, somePayout, submittedPayout } from "../support/Money.ts"
 import { eventually, receiver } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
@@ -49,6 +50,18 @@ const sweepNow = Effect.flatMap(
 
 const isPaid = (key: string, id: string) =>
   eventually(Effect.andThen(sweepNow, retrieve(key, id)), ({ body }) => body.status === "paid")
+
+/** The id of a charge that a request stores in the cell that the account has left: it waited for a connection since before the freeze. */
+const storedLate = (accountId: string, connectionId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const { makeCaller } = yield* TestService
+    const { key } = yield* makeCaller()
+    const { id } = yield* created(key)
+    yield* withoutTriggers(sql`
+      UPDATE charges SET account_id = ${accountId}::uuid, connection_id = ${connectionId}::uuid WHERE id = ${id}::uuid`)
+    return id
+  })
 
 /** What the account's callers and operators read, as text. */
 const shown = (key: string, accountId: string, connectionId: string) =>
@@ -178,7 +191,12 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
       assert.include(late.message, "has moved")
       yield* moved(a, b, accountId)
       assert.deepStrictEqual(yield* texts().pipe(b.inside), before)
-      yield* moved(a, b, accountId)
+      const waited = yield* storedLate(accountId, account.connectionId).pipe(a.inside)
+      const lines: Array<string> = []
+      yield* moved(a, b, accountId, (line) => Effect.sync(() => void lines.push(line)))
+      assert.include(lines, "Rows came late, and follow.")
+      assert.strictEqual((yield* retrieve(key, waited).pipe(b.inside)).status, 200)
+      yield* moved(a, b, accountId, (line) => Effect.sync(() => assert.notInclude(line, "late")))
       const charge = yield* created(key).pipe(b.inside)
       yield* moved(b, a, accountId)
       yield* Effect.gen(function* () {
