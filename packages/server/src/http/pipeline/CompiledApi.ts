@@ -243,14 +243,19 @@ const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
     const fields = fieldsOf(search)
     const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
-    if (Exit.isSuccess(decoded)) {
-      return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
-    }
-    const violations = violationsOf(decoded.cause, fields).map((each) => ({ ...each, path: each.path.slice(0, 1) }))
+    if (Exit.isSuccess(decoded) && unknown.length === 0) return Exit.succeed(decoded.value)
+    const wrong = Exit.isSuccess(decoded) ? [] : violationsOf(decoded.cause, fields)
+    const violations = [
+      ...wrong.map((each) => ({ ...each, path: each.path.slice(0, 1) })),
+      ...unknown.map((name) => ({ code: "VALIDATION_ERROR", path: [name], expected: NO_PARAMETER }) as const)
+    ]
+    for (const name of unknown) delete fields[name]
     const { details = NONE, message = "" } = refusalOfFields(violations, withNumbers(fields))
-    return Exit.fail(new ValidationError({ details: [...details, ...unknown], message }))
+    return Exit.fail(new ValidationError({ details, message }))
   }
 }
+
+const NO_PARAMETER = "left out, as this call has no such parameter"
 
 const NONE: ReadonlyArray<string> = []
 
