@@ -51,7 +51,8 @@ const resources: Readonly<Record<string, () => Promise<ResourcePage>>> = {
   exceptions: () => import("./pages/ExceptionPage.tsx").then((page) => page.ExceptionPage),
   operators: () => import("./pages/OperatorPage.tsx").then((page) => page.OperatorPage),
   payouts: () => import("./pages/PayoutPage.tsx").then((page) => page.PayoutPage),
-  reconciliations: () => import("./pages/ReconciliationPage.tsx").then((page) => page.ReconciliationPage)
+  reconciliations: () => import("./pages/ReconciliationPage.tsx").then((page) => page.ReconciliationPage),
+  refunds: () => import("./pages/RefundPage.tsx").then((page) => page.RefundPage)
 }
 
 /** Pages that were opened before, and `null` for a file that could not be loaded. */

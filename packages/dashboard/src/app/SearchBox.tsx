@@ -107,9 +107,8 @@ export const SearchBox = () => {
     const sought = written.value.trim()
     written.value = ""
     input.current?.blur()
-    if (result.kind === "refund") void goToChargeOf(result.id)
     // A request is found by its request id only, which is not the id of its entry.
-    else if (result.kind === "request") go(requestPath(sought))
+    if (result.kind === "request") go(requestPath(sought))
     else go(pathOf(result))
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -182,23 +181,11 @@ export const SearchBox = () => {
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable], dialog") !== null
 
-/** A return is shown on the page of its charge. */
-const goToChargeOf = async (refundId: string): Promise<void> => {
-  const outcome = await call((api) => api.refunds.retrieve({ params: { id: refundId } }))
-  go(outcome._tag === "Done" ? `/charges/${outcome.value.charge_id}` : "/refunds")
-}
-
 /** The page of a result. */
 const pathOf = ({ account_id: accountId, id, kind }: Result): string => {
   switch (kind) {
     case "page":
       return id
-    case "account":
-    case "charge":
-    case "dispute":
-    case "exception":
-    case "payout":
-      return `/${kind}s/${id}`
     case "delivery":
       return `/deliveries/${id}`
     case "application":

@@ -148,6 +148,7 @@ const balanceColumn = (name: string) => ({
 const pages: Readonly<Record<string, string>> = {
   charge: "charges",
   payout: "payouts",
+  refund: "refunds",
   dispute: "disputes",
   exception: "exceptions"
 }

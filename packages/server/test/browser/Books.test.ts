@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Download } from "playwright-core"
 import { closeDays, refuseCloses } from "../support/Closing.ts"
-import { paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
+import { operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, plain, visiting, waitForCount, waitForTexts } from "./Visit.ts"
 
@@ -112,6 +112,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         yield* paidCharge(key, 12_345, { reference: "order-17" })
         const payout = yield* paidOut(key, { amount: 2000 })
         yield* payoutReaching(key, payout.id, "completed")
+        const other = yield* makeCaller()
+        const returned = yield* paidCharge(other.key, 900)
+        yield* operated("POST", `/charges/${returned.id}/refund`, { amount: 200 })
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
           await visit.signIn(operatorToken)
@@ -128,6 +131,9 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await page.keyboard.press("j")
           await page.keyboard.press("Enter")
           await page.waitForURL(`**/payouts/${payout.id}`)
+          await page.goto(`/statements?account_id=${other.accountId}`)
+          await visit.openFirstRow("Return")
+          await page.waitForURL(`**/charges/${returned.id}`)
           await page.goto(`/statements?account_id=${accountId}`)
           await visit.press("Adjust")
           await visit.look("books-adjust")
