@@ -75,6 +75,7 @@ export const auditQuery = {
   ...listQuery,
   ...orderQuery,
   action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." })),
+  operator_id: idFilter,
   ...createdFilters
 }
 

@@ -92,6 +92,7 @@ export const Audit = () => {
       empty={empty.audit}
       filters={[
         { name: "action", label: fields.action, kind: "quiet", nameOf: operationName },
+        { name: "operator_id", label: fields.operator, kind: "quiet", nameOf: shortIdOf },
         { name: "created", label: fields.created, kind: "period" }
       ]}
       load={(api, query) => api.audit.list({ query })}
@@ -112,7 +113,7 @@ export const Audit = () => {
         {
           name: fields.operator,
           cell: ({ operator, operator_id: id }) =>
-            id === null ? viaName("installation") : <a href={`/operators/${id}`}>{operator}</a>,
+            id === null ? viaName("installation") : <a href={withQuery({ operator_id: id })}>{operator}</a>,
           wide: true
         },
         { name: fields.via, cell: ({ via }) => viaName(via), wide: true },

@@ -15,7 +15,7 @@ import { words } from "../words/Words.ts"
 
 export const OperatorPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.operators.retrieve({ params: { id } }))
-  const { actions, ask, cards, fields } = words()
+  const { actions, ask, cards, fields, nav } = words()
   return (
     <Resource loaded={loaded}>
       {(operator) => (
@@ -46,7 +46,13 @@ export const OperatorPage = ({ id }: { readonly id: string }) => {
                   [fields.email, operator.email],
                   [fields.role, inWords(operator.role)],
                   [fields.account, operator.account_ids?.join(", ")],
-                  [fields.created, <Time of={operator.created_at} key="created" />]
+                  [fields.created, <Time of={operator.created_at} key="created" />],
+                  [
+                    fields.changes,
+                    <a href={`/audit?operator_id=${id}`} key="changes">
+                      {nav.audit}
+                    </a>
+                  ]
                 ]}
               />
             </Card>

@@ -48,6 +48,7 @@ export interface IdRange {
 
 export interface AuditFilters extends CreatedBetween {
   readonly action?: string | undefined
+  readonly operatorId?: string | undefined
 }
 
 /** What an action changed: fields of the resource, without secrets. */
@@ -144,16 +145,21 @@ export class AuditLog extends Context.Service<
           const rows = yield* sql<AuditRow>`SELECT ${sql.literal(columns)} FROM audit WHERE id = ${id}::uuid`
           return rows[0] ?? (yield* new NotFoundError())
         }, orUnavailable),
-        list: ({ action, ...created }, page) =>
-          readPage<AuditRow>(
+        list: ({ action, operatorId, ...created }, page) => {
+          const asked = [
+            ...(operatorId === undefined ? [] : [is("operator_id", "uuid", operatorId)]),
+            ...(action === undefined ? [] : [is("action", "text", action)])
+          ]
+          return readPage<AuditRow>(
             {
               table: "audit",
               columns,
               ...idsBetween(created),
-              ...(action !== undefined && { paths: [{ columns: [is("action", "text", action)] }] })
+              ...(asked.length > 0 && { paths: [{ columns: asked }] })
             },
             page
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+        }
       })
     })
   )

@@ -223,7 +223,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": {
       table: "audit",
-      values: { action: ["keys.revoke", "installation.use"] },
+      values: { action: ["keys.revoke", "installation.use"], operator_id: [operatorId] },
       walked: created
     },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },

@@ -35,6 +35,8 @@ export const operationTables = [
     at timestamptz NOT NULL
   )`,
   `CREATE INDEX audit_of_action ON audit (action, id)`,
+  `CREATE INDEX audit_of_operator ON audit (operator_id, id)`,
+  `CREATE INDEX audit_of_operator_action ON audit (operator_id, action, id)`,
 
   `-- Charges and payouts of each account and state, counted from changes.
   CREATE TABLE status_counts (

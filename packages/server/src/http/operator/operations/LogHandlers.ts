@@ -70,7 +70,10 @@ export const auditHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* audit.list({ action: query.action, ...createdBetween(query) }, page)
+        const rows = yield* audit.list(
+          { action: query.action, operatorId: query.operator_id, ...createdBetween(query) },
+          page
+        )
         return listAnswer(rows, toAuditEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
