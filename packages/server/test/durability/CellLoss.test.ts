@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Ports } from "../support/Balancers.ts"
 import { hasHaproxy, startHaproxy, startSmallRouter } from "../support/CellRouter.ts"
@@ -15,6 +15,8 @@ import { startProcess } from "../support/Process.ts"
 import { closedPort, eventually } from "../support/Receiver.ts"
 import { clientOf, newKey, TestService } from "../support/TestService.ts"
 
+/** Of a drill: `pnpm run drill:cells`. */
+const CREATIONS = Number(process.env["CELLS_CREATIONS"] ?? 0)
 const OPERATOR_TOKEN = "the operator's token of these tests"
 
 /** A cell with two servers on one PostgreSQL. Its API is called through the router, its operator surface is not. */
@@ -41,20 +43,38 @@ const startCell = Effect.fnUntraced(function* (name: string, routerPort: number)
       const client = yield* clientOf(urls, OPERATOR_TOKEN)
       return yield* Effect.provideService(use, TestService, { ...client, databaseUrl: database.url })
     }).pipe(Effect.scoped)
+  const postgresPid = () =>
+    Number(readFileSync(join(database.dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
   return {
     ports,
     inside,
+    /** Milliseconds of CPU of its servers and of its PostgreSQL so far. */
+    cpuMs: () => [servers.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0), cpuMsOf(postgresPid())] as const,
     /** Its servers and its PostgreSQL, at once. */
     kill: Effect.gen(function* () {
       for (const server of servers) server.signal("SIGKILL")
-      const [postgres] = readFileSync(join(database.dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")
-      yield* Effect.sync(() => process.kill(Number(postgres), "SIGKILL"))
+      yield* Effect.sync(() => process.kill(postgresPid(), "SIGKILL"))
       yield* Effect.forEach(servers, ({ ended }) => ended)
     }),
     startAgain: Effect.gen(function* () {
       servers = yield* Effect.forEach(ports, start)
     })
   }
+})
+
+/** Two of them, behind one router. */
+const startCells = Effect.gen(function* () {
+  const routerPort = yield* closedPort
+  const [a, b] = [yield* startCell("a", routerPort), yield* startCell("b", routerPort)]
+  const start = hasHaproxy ? startHaproxy : startSmallRouter
+  yield* start({
+    public: routerPort,
+    callbacks: yield* closedPort,
+    servers: { a: a.ports, b: b.ports },
+    keys: "",
+    connections: ""
+  })
+  return [a, b] as const
 })
 
 /** An account that has created, been paid, refunded and paid out. */
@@ -73,17 +93,7 @@ describe("two cells behind a router", () => {
     `OPR-391: one is killed, and callers of the other see nothing of it (${hasHaproxy ? "HAProxy" : "a small router"})`,
     () =>
       Effect.gen(function* () {
-        const [routerPort, callbacks] = [yield* closedPort, yield* closedPort]
-        const a = yield* startCell("a", routerPort)
-        const b = yield* startCell("b", routerPort)
-        const startRouter = hasHaproxy ? startHaproxy : startSmallRouter
-        yield* startRouter({
-          public: routerPort,
-          callbacks,
-          servers: { a: a.ports, b: b.ports },
-          keys: "",
-          connections: ""
-        })
+        const [a, b] = yield* startCells
         const [ofA, ofB] = [yield* a.inside(used), yield* b.inside(used)]
         assert.match(ofA.key, /^pix_a\./)
         assert.match(ofB.key, /^pix_b\./)
@@ -133,4 +143,62 @@ describe("two cells behind a router", () => {
         yield* b.inside(assertLedgerHolds)
       }).pipe(Effect.scoped)
   )
+
+  it.live.skipIf(CREATIONS === 0)(
+    "CPU for each creation with one cell and with two, in turns",
+    () =>
+      Effect.gen(function* () {
+        const cells = yield* startCells
+        const keys = yield* Effect.forEach(cells, ({ inside }) => inside(Effect.map(used, ({ key }) => key)))
+        const load = (count: number, of: ReadonlyArray<number>) =>
+          Effect.forEach(
+            of,
+            (index) =>
+              cells[index]!.inside(
+                Effect.forEach(Array.from({ length: count }), () => created(keys[index]!), {
+                  concurrency: 16,
+                  discard: true
+                })
+              ),
+            { concurrency: "unbounded", discard: true }
+          )
+        yield* load(CREATIONS, [0, 1])
+        const rounds: Array<string> = []
+        for (const of of [[0], [0, 1], [1], [0, 1], [0], [1]]) {
+          const before = of.map((index) => cells[index]!.cpuMs())
+          yield* load(CREATIONS, of)
+          const after = of.map((index) => cells[index]!.cpuMs())
+          const spent = (part: 0 | 1) =>
+            after.reduce((sum, each, at) => sum + each[part] - before[at]![part], 0) / (CREATIONS * of.length)
+          rounds.push(
+            `${of.length === 1 ? "one cell " : "two cells"}: ${(spent(0) * 1000).toFixed(0)} µs of the servers, ${(spent(1) * 1000).toFixed(0)} µs of PostgreSQL`
+          )
+        }
+        yield* Effect.logInfo(rounds.join("\n"))
+      }).pipe(Effect.scoped),
+    3_600_000
+  )
 })
+
+/** Of a process, its children, and those that have ended. */
+const cpuMsOf = (pid: number): number => {
+  const stat = (id: string) => {
+    try {
+      return readFileSync(`/proc/${id}/stat`, "utf8")
+        .replace(/^.*\) /, "")
+        .split(" ")
+        .map(Number)
+    } catch {
+      return []
+    }
+  }
+  const own = stat(String(pid))
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(stat)
+    .filter(([, parent]) => parent === pid)
+  // utime, stime, and those of ended children, in hundredths of a second.
+  return [own.slice(11, 15), ...children.map((child) => child.slice(11, 13))]
+    .flat()
+    .reduce((sum, ticks) => sum + ticks * 10, 0)
+}
