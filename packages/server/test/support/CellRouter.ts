@@ -20,7 +20,9 @@ export interface CellRoutes {
   readonly connections: string
 }
 
-export const hasHaproxy = versionOf("haproxy") !== undefined
+const router = "haproxy"
+
+export const hasHaproxy = versionOf(router) !== undefined
 
 const shipped = readFileSync(join(import.meta.dirname, "../../../../deploy/cells/haproxy.cfg"), "utf8")
 
@@ -45,7 +47,7 @@ export const startHaproxy = (routes: CellRoutes): Effect.Effect<void, never, Sco
       .replaceAll("/etc/haproxy/connections.map", file("connections.map", routes.connections))
     const path = file("haproxy.cfg", configuration)
     yield* Effect.acquireRelease(
-      Effect.sync(() => spawn("haproxy", ["-f", path], { env: environment, stdio: "ignore" })),
+      Effect.sync(() => spawn(router, ["-f", path], { env: environment, stdio: "ignore" })),
       (child) => Effect.promise(() => (child.kill(), once(child, "exit")))
     )
   })
