@@ -17,6 +17,7 @@ import { words } from "../words/Words.ts"
 import { stateOfDay, unmatchedOf } from "./Reconciliations.tsx"
 import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
+import { connectionSentence } from "./connectionSentences.ts"
 
 export const ReconciliationPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.reconciliations.retrieve({ params: { id } }))
@@ -93,7 +94,7 @@ const Balance = ({ of }: { readonly of: Reconciliation["balance"] }) => {
           [text.books, books !== null && money(books)],
           [text.difference, difference !== null && money(difference)],
           [text.change, change !== null && <b key="change">{money(change)}</b>],
-          [text.notRead, problem]
+          [text.notRead, problem !== null && connectionSentence(problem)]
         ]}
       />
       {difference !== null && <p class="quiet pad">{text.balanceHint}</p>}

@@ -1,5 +1,6 @@
 /**
- * What the service says of a connection, in the reader's language: the sentences of its check, and why it cannot be opened.
+ * What the service says of a connection, in the reader's language: the sentences of its check, why it cannot be opened, and why its
+ * balance could not be read.
  * Codes, and what a bank says, stay as they are.
  */
 import { inBoth } from "../words/Words.ts"
@@ -12,6 +13,19 @@ type Sentence = readonly [pattern: RegExp, instead: string]
 const sentences = inBoth<ReadonlyArray<Sentence>>({
   en: [],
   pt: [
+    [/the connection is unknown/, "a conexão é desconhecida"],
+    [/the connection is unusable:/, "a conexão não pode ser usada:"],
+    [/no answer in time/, "sem resposta a tempo"],
+    [/no answer in (\d+) ms/, "sem resposta em $1 ms"],
+    [/no token in time/, "sem token a tempo"],
+    [/^no-connection/, "sem conexão"],
+    [/^no-access-token/, "sem token de acesso"],
+    [/^circuit-open/, "em pausa depois de falhas"],
+    [/^saturated/, "chamadas demais ao mesmo tempo"],
+    [/^RateLimited/, "a instituição limita as chamadas"],
+    [/^CertificateRejected/, "certificado recusado"],
+    [/^CredentialsRejected/, "credenciais recusadas"],
+    [/^ScopeMissing/, "escopo não concedido"],
     [/is empty/, "está vazio"],
     [/is missing/, "falta"],
     [/is unknown/, "é desconhecido"],

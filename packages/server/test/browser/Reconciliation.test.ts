@@ -4,6 +4,7 @@ import { statementFile, tidy } from "@pix-payments/psp-double/statement/Statemen
 import * as Effect from "effect/Effect"
 import { TestService } from "../support/TestService.ts"
 import { makeDashboardWorld } from "./DashboardWorld.ts"
+import { operated } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
 
@@ -28,6 +29,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           },
           { ...tidy, balances: true, repeats: true }
         )
+        const day = yield* operated<{ balance: object }>("GET", `/reconciliations/${world.reconciliationId}`)
         yield* visiting(operatorUrl, async (visit) => {
           await visit.signIn(world.adminToken)
           const { page } = visit
@@ -58,6 +60,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await visit.glance("reconciliation-pt", `/reconciliations/${world.reconciliationId}`, "25/11/2026")
           await visit.glance("reconciliations-pt", "/reconciliations", "Conciliação")
           await page.getByText(/repete a linha \d+: o mesmo id, dia, valor e texto/).waitFor()
+          const unread = { ...day.balance, bank: null, books: null, problem: "no answer in 30000 ms" }
+          await page.route("**/operator/v1/reconciliations/*", (route) =>
+            route.fulfill({ json: { ...day, balance: unread } })
+          )
+          await page.goto(`${operatorUrl}/reconciliations/${world.reconciliationId}`)
+          await page.getByText("sem resposta em 30000 ms").waitFor()
           visit.assertNoFault()
         })
       }),
