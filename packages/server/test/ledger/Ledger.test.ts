@@ -20,7 +20,7 @@ import {
   verification
 } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
-import { type Fields, TestService } from "../support/TestService.ts"
+import { type Fields, TestService, whenFree } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 
@@ -218,12 +218,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
             Effect.map(
               Effect.forEach(
                 Array.from({ length: 5 }),
-                () => operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body: bodyOf(id) }),
+                () => whenFree(operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body: bodyOf(id) })),
                 { concurrency: "unbounded" }
               ),
               (answers) => answers.map(({ status }) => status).toSorted()
             ),
-          // More at once wait for longer than six seconds on a busy machine.
           { concurrency: 5 }
         )
       const endToEndIdOf = (id: string) => `E99999999202611220900${id.slice(-11)}`

@@ -10,7 +10,7 @@ import { assertRefused, someCharge } from "../support/ChargeRequests.ts"
 import { exceptionOf, notified, paymentOf } from "../support/Exceptions.ts"
 import { funded, holding, paidCharge, somePayout } from "../support/Money.ts"
 import { makeOperator, withoutFourEyes } from "../support/Operators.ts"
-import { type Call, type Fields, newKey, TestService } from "../support/TestService.ts"
+import { type Call, type Fields, newKey, TestService, whenFree } from "../support/TestService.ts"
 
 const refund = (call: Call, id: string, idempotencyKey: string, body: Fields = { amount: 100 }) =>
   call<OperatorCharge>("POST", `/operator/v1/charges/${id}/refund`, { idempotencyKey, body })
@@ -24,8 +24,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Orders of
       const { key } = yield* makeCaller()
       const { id } = yield* paidCharge(key, 1000)
       const idempotencyKey = newKey()
-      // A caller that gets 503 repeats its request.
-      const answered = Effect.repeat(refund(operate, id, idempotencyKey), { until: ({ status }) => status !== 503 })
+      const answered = whenFree(refund(operate, id, idempotencyKey))
       const answers = yield* Effect.forEach(Array.from({ length: 100 }), () => answered, { concurrency: "unbounded" })
       for (const { body, status, text } of [...answers, yield* refund(operate, id, idempotencyKey)]) {
         assert.strictEqual(status, 200, text)

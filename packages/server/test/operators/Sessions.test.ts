@@ -7,7 +7,7 @@ import { assertRefused, instant } from "../support/ChargeRequests.ts"
 import { unknownId } from "../support/Declared.ts"
 import type { List } from "../support/Operator.ts"
 import { makeOperator, sameOrigin, signIn, withoutFourEyes, withToken } from "../support/Operators.ts"
-import { TestService } from "../support/TestService.ts"
+import { TestService, whenFree } from "../support/TestService.ts"
 
 const session = "/operator/v1/session"
 const sessions = "/operator/v1/sessions"
@@ -258,7 +258,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Sessions"
       // From several addresses, because failed sign-ins are limited by address.
       const uses = yield* Effect.forEach(
         Array.from({ length: 100 }, (_, index) => `127.0.10.${1 + (index % 10)}`),
-        (from) => operate("POST", session, { body: { token }, from, headers: { "x-operator-token": undefined } }),
+        (from) =>
+          whenFree(operate("POST", session, { body: { token }, from, headers: { "x-operator-token": undefined } })),
         { concurrency: 100 }
       )
       assert.deepStrictEqual(

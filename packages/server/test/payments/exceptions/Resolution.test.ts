@@ -23,7 +23,7 @@ import {
   operated,
   paidCharge
 } from "../../support/Money.ts"
-import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+import { type Fields, newKey, TestService, whenFree } from "../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 
@@ -169,7 +169,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An operat
       const actions = [{ action: "accept" }, { action: "return" }, { action: "dismiss", reason: "x" }]
       const answers = yield* Effect.all(
         Array.from({ length: 99 }, (_, n) =>
-          operate<Exception>("POST", `/operator/v1/exceptions/${exception.id}/resolve`, { body: actions[n % 3] })
+          whenFree(
+            operate<Exception>("POST", `/operator/v1/exceptions/${exception.id}/resolve`, { body: actions[n % 3] })
+          )
         ),
         { concurrency: "unbounded" }
       )
