@@ -226,12 +226,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           { concurrency: 5 }
         )
       const endToEndIdOf = (id: string) => `E99999999202611220900${id.slice(-11)}`
-      const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
-      assert.deepStrictEqual(yield* outcomesOf("pay", (id) => ({ end_to_end_id: endToEndIdOf(id) })), once(200))
+      /** Each applied once at most; the money says that it was. */
+      const assertOnce = (outcomes: ReadonlyArray<ReadonlyArray<number>>, done: number) => {
+        for (const [first, ...others] of outcomes) {
+          assert.include([done, 409], first)
+          assert.deepStrictEqual(others, [409, 409, 409, 409])
+        }
+      }
+      assertOnce(yield* outcomesOf("pay", (id) => ({ end_to_end_id: endToEndIdOf(id) })), 200)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 20_000, blocked: 0 })
-      assert.deepStrictEqual(yield* outcomesOf("infraction", (id) => ({ reason: "x", external_id: id })), once(201))
+      assertOnce(yield* outcomesOf("infraction", (id) => ({ reason: "x", external_id: id })), 201)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 20_000 })
-      assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
+      assertOnce(yield* outcomesOf("refund"), 200)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       yield* assertLedgerHolds
     })

@@ -152,7 +152,10 @@ const make = Effect.gen(function* () {
   return TestService.of({ ...client, databaseUrl: migrationsUrl ?? url })
 })
 
-/** One of very many calls at once, repeated as callers do: on a busy machine it may be answered 503 before it has a connection. */
+/**
+ * One of very many calls at once, repeated as callers do: on a busy machine it may be answered 503, which leaves open whether it
+ * happened. What is done once may then be refused.
+ */
 export const whenFree = <A extends { readonly status: number }, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.repeat(call, { until: ({ status }) => status !== 503 })
 
