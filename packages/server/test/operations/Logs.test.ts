@@ -274,13 +274,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
     })
   )
 
-  it.effect("OPR-195: lists the entries of an action", () =>
+  it.effect("OPR-195: lists the entries of an action, of an operator, and of both", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const sql = yield* SqlClient
-      yield* sql`INSERT INTO audit (id, operator, action, request_id, at)
+      const operatorId = crypto.randomUUID()
+      yield* sql`INSERT INTO audit (id, operator, action, request_id, at, operator_id)
         SELECT (lpad(to_hex(1483228800000 + n), 12, '0') || '70008000000000000000')::uuid, 'a',
-          CASE n % 3 WHEN 0 THEN 'of.one' ELSE 'of.other' END, n::text, now() FROM generate_series(1, 30) n`
+          CASE n % 3 WHEN 0 THEN 'of.one' ELSE 'of.other' END, n::text, now(),
+          CASE n % 5 WHEN 0 THEN ${operatorId}::uuid END FROM generate_series(1, 30) n`
       const of = (query: string) =>
         Effect.map(operate<List<AuditEntry>>("GET", `/operator/v1/audit?${query}`), ({ body, status, text }) => {
           assert.strictEqual(status, 200, text)
@@ -291,6 +293,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       const second = yield* of(`action=of.one&limit=6&starting_after=${first.last!.id}`)
       assert.deepInclude(second, { ids: ["12", "9", "6", "3"], hasMore: false })
       assert.deepInclude(yield* of("action=of.none"), { ids: [], hasMore: false })
+      const own = `operator_id=${operatorId}`
+      assert.deepInclude(yield* of(`${own}&limit=2`), { ids: ["30", "25"], hasMore: true })
+      assert.deepInclude(yield* of(`${own}&order=asc`), { ids: ["5", "10", "15", "20", "25", "30"], hasMore: false })
+      assert.deepInclude(yield* of(`${own}&action=of.one`), { ids: ["30", "15"], hasMore: false })
+      assert.deepInclude(yield* of(`operator_id=${crypto.randomUUID()}`), { ids: [], hasMore: false })
       assertRefused(yield* operate("GET", `/operator/v1/audit?action=${"x".repeat(65)}`), "VALIDATION_ERROR", [
         "action"
       ])
