@@ -266,5 +266,3 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       })
   )
 })
-
-/** As a person reads it. */

@@ -23,8 +23,8 @@ const OPERATOR_TOKEN = "the operator's token of these tests"
 const startCell = Effect.fnUntraced(function* (name: string, routerPort: number) {
   const folder = yield* temporaryFolder
   const database = yield* EmbeddedPostgres.start({ dataDir: join(folder, "database") })
-  const some = Effect.all({ public: closedPort, operator: closedPort })
-  const ports = [yield* some, yield* some] as const
+  const freePorts = Effect.all({ public: closedPort, operator: closedPort })
+  const ports = [yield* freePorts, yield* freePorts] as const
   const start = (port: Ports) =>
     startProcess({
       CELL: name,
