@@ -198,7 +198,8 @@ const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).jo
 export const MAX_DETAILS = 100
 const MAX_DETAIL_LENGTH = 255
 
-const cut = (detail: string): string =>
+/** An entry of `details`, within its length. */
+export const cut = (detail: string): string =>
   detail.length > MAX_DETAIL_LENGTH ? detail.slice(0, MAX_DETAIL_LENGTH).toWellFormed() : detail
 
 /** Every violation of a failed decode. */

@@ -12,9 +12,12 @@ import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { IDEMPOTENCY_KEY_SHAPE, isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
 import {
+  cut,
+  MAX_DETAILS,
   parseBody,
   refusalOf as refusalOfFields,
   type UnreadableBody,
+  type Violation,
   violationsOf
 } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
@@ -244,18 +247,22 @@ const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
     const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
     if (Exit.isSuccess(decoded) && unknown.length === 0) return Exit.succeed(decoded.value)
-    const wrong = Exit.isSuccess(decoded) ? [] : violationsOf(decoded.cause, fields)
-    const violations = [
-      ...wrong.map((each) => ({ ...each, path: each.path.slice(0, 1) })),
-      ...unknown.map((name) => ({ code: "VALIDATION_ERROR", path: [name], expected: NO_PARAMETER }) as const)
-    ]
-    for (const name of unknown) delete fields[name]
-    const { details = NONE, message = "" } = refusalOfFields(violations, withNumbers(fields))
-    return Exit.fail(new ValidationError({ details, message }))
+    const wrong = (Exit.isSuccess(decoded) ? [] : violationsOf(decoded.cause, fields)).map((each) => ({
+      ...each,
+      path: each.path.slice(0, 1)
+    }))
+    // The names are the caller's text, which no message repeats.
+    const { message = "" } = refusalOfFields(unknown.length === 0 ? wrong : [...wrong, UNKNOWN], withNumbers(fields))
+    const details = new Set([...wrong.map(({ path }) => String(path[0])), ...unknown.map(cut)])
+    return Exit.fail(new ValidationError({ details: [...details].slice(0, MAX_DETAILS), message }))
   }
 }
 
-const NO_PARAMETER = "left out, as this call has no such parameter"
+const UNKNOWN: Violation = {
+  code: "VALIDATION_ERROR",
+  path: ["a parameter"],
+  expected: "left out, as this call has none of that name"
+}
 
 const NONE: ReadonlyArray<string> = []
 

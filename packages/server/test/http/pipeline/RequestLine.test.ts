@@ -118,7 +118,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("A request line and 
         assertRefused(refused, "VALIDATION_ERROR", ["limit", "stauts"])
         assert.match(
           String(refused.body["message"]),
-          /limit must be [^;]+; stauts must be left out, as this call has no such parameter\.$/
+          /limit must be [^;]+; a parameter must be left out, as this call has none of that name\.$/
         )
         assert.strictEqual((yield* operate("GET", "/operator/v1/charges?limit=1&origin=api")).status, 200)
         assert.strictEqual((yield* operate("GET", "/operator/openapi.json?v=1")).status, 200)
