@@ -106,15 +106,14 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         const { page } = visit
         await page.addInitScript({ content: IMPATIENT })
         await page.goto("/")
-        // The page also asks whether it is signed in already, perhaps only now.
-        let isUnanswered = false
+        // Every sign-in until the page has given up, not only the first that comes here: it may give up before one does.
         await page.route("**/operator/v1/session", async (route) => {
-          if (isUnanswered || route.request().method() !== "POST") return route.continue()
-          isUnanswered = true
+          if (route.request().method() !== "POST") return route.continue()
         })
         await page.getByLabel("Token").fill(operatorToken)
         await page.getByRole("button", { name: "Sign in", exact: true }).click()
         await page.getByText("The server did not answer.").waitFor()
+        await page.unroute("**/operator/v1/session")
         await page.evaluate("AbortSignal.timeout = globalThis.patientTimeout")
         await visit.signIn(operatorToken)
       })
