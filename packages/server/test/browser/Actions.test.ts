@@ -72,7 +72,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
           await page.keyboard.press("Escape")
 
           await page.getByRole("button", { name: "Sign out" }).click()
-          await page.getByRole("heading", { name: "Sign in" }).waitFor()
+          await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor()
         })
         const payout = yield* operate<{ status: string }>("GET", `/operator/v1/payouts/${world.payoutId}`)
         assert.notStrictEqual(payout.body.status, "pending")

@@ -27,7 +27,7 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
 
         // In another tab of the page, where the fragment is all that changes.
         await page.getByRole("button", { name: "Sign out" }).click()
-        await page.getByRole("heading", { name: "Sign in" }).waitFor()
+        await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor()
         await page.goto(body.url)
         await page.getByText("This link was used before").waitFor()
         await visit.look("sign-in-link-refused")
