@@ -207,9 +207,9 @@ describe("the store in", () => {
         const [store, other] = stores
         yield* Effect.promise(async () => {
           assert.strictEqual(await store.claim(delivery("d1")), "new")
-          await pass(29)
+          await pass(20)
           assert.strictEqual(await other.claim(delivery("d1")), "busy")
-          await pass(2)
+          await pass(11)
           assert.strictEqual(await other.claim(delivery("d1")), "new")
           assert.strictEqual(await store.claim(delivery("d1")), "busy")
         })

@@ -104,7 +104,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
       const answered = Effect.fnUntraced(function* (key: string) {
         const ids = [first.id, second.id, limit.id]
         const running = yield* start(["approvals", "approve", ...ids], { env, onTerminal: true })
-        yield* eventually(Effect.sync(running.out), (out) => out.includes("Approve all 3?"), 60_000)
+        yield* eventually(Effect.sync(running.out), (out) => out.includes("Approve all 3?"))
         running.type(key)
         return yield* running.ended
       })

@@ -9,7 +9,7 @@ import { Readable } from "node:stream"
 import { installed } from "./support/Pix.ts"
 import { asking, json, jsonLines, replying, serving } from "./support/Service.ts"
 
-const WITHIN_MS = 120_000
+const WITHIN_MS = 600_000
 
 const ID = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"
 

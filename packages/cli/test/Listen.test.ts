@@ -15,7 +15,7 @@ import { localReceiver } from "./support/LocalReceiver.ts"
 import { ends } from "./support/Nodes.ts"
 import { pix, type Running, start } from "./support/Pix.ts"
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 240_000
 
 const listening = (running: Running) =>
   eventually(Effect.sync(running.err), (err) => err.includes("Listening to"), WITHIN_MS)

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
 import { start } from "./support/Pix.ts"
 
-const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 1000, webhookRetryDelaysMs: [] }
+const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 60_000, webhookRetryDelaysMs: [] }
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers"
 import { installed, pix } from "./support/Pix.ts"
 import { asking, json, jsonLines, type Reply, replying } from "./support/Service.ts"
 
-const WITHIN_MS = 120_000
+const WITHIN_MS = 600_000
 
 const ID = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"
 

@@ -14,7 +14,7 @@ import { hasTerminal, type Running, start } from "./support/Pix.ts"
 
 if (!hasTerminal) process.stderr.write("pix is not tested on a terminal: script (util-linux) is not installed\n")
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 240_000
 
 const shows = (running: Running, text: string) =>
   eventually(Effect.sync(running.out), (out) => out.includes(text), WITHIN_MS)

@@ -13,7 +13,7 @@ interface Page {
   readonly data: ReadonlyArray<{ readonly data: { readonly event: string } }>
 }
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 240_000
 
 layer(TestService.layer({ settings: { simulatorSettleMs: 1500 } }), { excludeTestServices: true })(
   "pix trigger",

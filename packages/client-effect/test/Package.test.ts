@@ -63,7 +63,7 @@ const main = Effect.gen(function* () {
 Effect.runPromise(Effect.provide(main, PaymentsClient.layerConfig)).then((done) => console.log(JSON.stringify(done)))
 `
 
-const timeoutMs = 120_000
+const timeoutMs = 600_000
 
 layer(TestService.layer(), { excludeTestServices: true })("the tarball, installed into an empty project", (it) => {
   it.effect(

@@ -309,7 +309,7 @@ describe("hooks", () => {
         calls.push(`${attempt} ${error.name}`)
       }
     }
-    await clientOf(stub.url, { hooks, maxRetries: 5, timeoutMs: 150 }).charges.create(someCharge)
+    await clientOf(stub.url, { hooks, maxRetries: 5, timeoutMs: 1000 }).charges.create(someCharge)
     assert.deepStrictEqual(calls, ["1 ConnectionError", "2 500", "3 TimeoutError", "4 201"])
     const controller = new AbortController()
     const never = () => new Promise<never>(() => setImmediate(() => controller.abort()))

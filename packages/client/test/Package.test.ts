@@ -63,7 +63,7 @@ layer(TestService.layer(), { excludeTestServices: true })("the tarball, installe
       return JSON.parse(yield* Effect.promise(() => run({ PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key })))
     })
 
-  const timeoutMs = 120_000
+  const timeoutMs = 600_000
 
   it.effect(
     "compiles with strict TypeScript, moduleResolution bundler and the types of browsers and workers",

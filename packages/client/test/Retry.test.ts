@@ -136,7 +136,7 @@ describe("retries", () => {
       if (count === 2) return void response.writeHead(201, { "content-length": "1000" }).write("{")
       json(response, 201, chargeOf())
     })
-    const { response } = await clientOf(stub.url, { timeoutMs: 150 }).charges.create(someCharge).withResponse()
+    const { response } = await clientOf(stub.url, { timeoutMs: 1000 }).charges.create(someCharge).withResponse()
     assert.strictEqual(response.attempts, 3)
     const error = await failureOf(
       clientOf(stub.url, { fetch: () => new Promise(() => {}), timeoutMs: 20, maxRetries: 1 }).balance.retrieve()

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const timeoutMs = 240_000
+const timeoutMs = 600_000
 
 /** The settings of `nest new`, or node16 for compilers without node10 resolution. */
 const commonJs = (compiler: string, options: object = {}) =>

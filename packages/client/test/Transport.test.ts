@@ -386,7 +386,7 @@ describe("secrets", () => {
     const shown: Array<unknown> = []
     const show = (value: unknown) => void shown.push(value)
     const hooks = { onRequest: show, onResponse: show, onRetry: show }
-    const payments = clientOf(stub.url, { hooks, timeoutMs: 100, headers: { "x-proxy-key": secretKey } })
+    const payments = clientOf(stub.url, { hooks, timeoutMs: 1000, headers: { "x-proxy-key": secretKey } })
     shown.push(payments, payments.charges)
     const params = { ...someCharge, webhook_url: "https://1.1.1.1/", webhook_secret: secretKey }
     for (const options of [{ maxRetries: 0 }, { maxRetries: 0 }, { maxRetries: 0 }, {}]) {

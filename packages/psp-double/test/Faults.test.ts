@@ -30,13 +30,13 @@ describe("a cut connection", () => {
     }))
 
   it("an answer that never comes, and one that comes late", () =>
-    withDouble({ slowMs: 300 }, async (double, call) => {
+    withDouble({ slowMs: 4000 }, async (double, call) => {
       double.faults.once("hang", isCob)
-      const hung = await call("PUT", COB, { body: cobBody(double), timeoutMs: 200 }).catch(String)
+      const hung = await call("PUT", COB, { body: cobBody(double), timeoutMs: 2000 }).catch(String)
       assert.match(String(hung), /no answer in time/)
       assert.strictEqual(cobOf(double)?.status, "ATIVA")
       double.faults.once("slow", isCob)
-      const late = await call("GET", COB, { timeoutMs: 200 }).catch(String)
+      const late = await call("GET", COB, { timeoutMs: 2000 }).catch(String)
       assert.match(String(late), /no answer in time/)
       double.faults.once("slow", isCob)
       assert.strictEqual((await call("GET", COB)).status, 200)

@@ -41,7 +41,7 @@ const exclusively = async (packageFolder: string, work: () => Promise<unknown>):
     if (isAcquired) break
     const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }))
     // @effect-diagnostics-next-line globalDate:off -- a lock this old belongs to a killed process
-    if (Date.now() - mtimeMs > 240_000) await rm(lock, { recursive: true, force: true })
+    if (Date.now() - mtimeMs > 900_000) await rm(lock, { recursive: true, force: true })
     else await setTimeout(100)
   }
   try {

@@ -14,7 +14,14 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import { availableOf, funded, holding, operated, paidOut, payOut, somePayout } from "../support/Money.ts"
 import { makeOperator, newestEntries } from "../support/Operators.ts"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
-import { type Answer, type Call, newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
+import {
+  type Answer,
+  type Call,
+  newKey,
+  TestService,
+  type TestServiceOptions,
+  whenFree
+} from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 
@@ -36,12 +43,11 @@ const DAY = 24 * HOUR
 const hundred = (calls: ReadonlyArray<Call>, key: string) =>
   Effect.forEach(
     Array.from({ length: 100 }, (_, index) => calls[index % calls.length]!),
-    (call) =>
-      call("POST", "/v1/payouts", {
-        key,
-        idempotencyKey: newKey(),
-        body: { ...somePayout, ...holding, amount: 1000 }
-      }),
+    (call) => {
+      const idempotencyKey = newKey()
+      const body = { ...somePayout, ...holding, amount: 1000 }
+      return whenFree(call("POST", "/v1/payouts", { key, idempotencyKey, body }))
+    },
     { concurrency: "unbounded" }
   )
 

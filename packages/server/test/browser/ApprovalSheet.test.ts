@@ -56,7 +56,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The sheet of an appro
           visit.assertNoFault()
         })
       }),
-    600_000
+    1_800_000
   )
 
   it.effect.skipIf(!hasBrowser)(

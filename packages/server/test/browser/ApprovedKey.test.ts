@@ -77,7 +77,6 @@ layer(TestService.layer(), { excludeTestServices: true })("An approved key", (it
             .waitFor()
           assert.strictEqual(await page.getByRole("button", { name: /Approved: show/ }).count(), 0)
         })
-      }),
-    300_000
+      })
   )
 })

@@ -202,8 +202,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await visit.look("books-unclosed")
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(

@@ -58,6 +58,7 @@ export const launch = async (): Promise<BrowserServer | undefined> => {
   return chromium.launchServer({
     host: "127.0.0.1",
     executablePath: executable,
+    timeout: 180_000,
     args: [
       // Needed as root. The only pages are our own.
       "--no-sandbox",

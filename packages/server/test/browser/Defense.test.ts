@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { expect } from "vitest"
 import { disputeOf, med } from "../support/Disputes.ts"
 import { funded, paidCharge } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
@@ -16,6 +17,19 @@ const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64"
 )
+
+/** How many parts of the draft the browser has stored: one of texts, one of files. */
+const STORED_PARTS = `new Promise((resolve, reject) => {
+  const opening = indexedDB.open("drafts")
+  opening.onerror = () => reject(opening.error)
+  opening.onsuccess = () => {
+    const reading = opening.result.transaction("defenses").objectStore("defenses").getAllKeys()
+    reading.onsuccess = () => {
+      opening.result.close()
+      resolve(reading.result.length)
+    }
+  }
+})`
 const HOUR_MS = 3_600_000
 const customer = { name: "Antônia Conceição", email: "antonia@example.com", document: "39053344705" }
 const settings = { simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
@@ -50,6 +64,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The desk 
           await page.goto("/disputes?status=open")
           await page.getByText("2 rows · R$ 102,20 · the first deadline first").waitFor()
           const rows = page.getByRole("main").locator("a.row")
+          // The count and the rows are two answers.
+          await waitForCount(rows, 2)
           assert.deepStrictEqual(await rows.evaluateAll((all) => all.map((row) => row.getAttribute("href"))), [
             `/disputes/${id}`,
             `/disputes/${earlier.id}`
@@ -78,6 +94,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The desk 
           await page.locator('.files img[src^="data:image/png"]').waitFor()
           await page.getByText("nota.pdf").waitFor()
           await visit.look("defense-draft")
+          // Texts and files are written in turn, after the page shows them.
+          await expect.poll(() => page.evaluate<number>(STORED_PARTS), { timeout: 120_000 }).toBe(2)
           await page.reload()
           await page.getByText("entrega.png").waitFor()
           assert.strictEqual(await page.getByLabel("What was sold").inputValue(), "Dom Casmurro, one copy.")

@@ -52,7 +52,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await shows("/requests", ["Caixa da loja", "POST /v1/charges", shortIdOf(id)])
           await main.getByRole("link", { name: "Caixa da loja" }).first().click()
           await page.waitForURL("**key_id=**")
-          await main.getByText("401").waitFor({ state: "detached" })
+          await main.getByText("401", { exact: true }).waitFor({ state: "detached" })
           await shows("/audit", ["API key: create", "Caixa da loja", "charge: return", "installation's token"])
           await shows("/ledger", ["Pix received", "Livraria Capitu", "Return"])
           await shows(`/ledger?account_id=${accountId}`, ["Pix received"])

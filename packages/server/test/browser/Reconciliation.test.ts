@@ -68,7 +68,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await page.getByText("sem resposta em 30000 ms").waitFor()
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 })

@@ -23,7 +23,7 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
           await page.waitForURL("**/docs#en/description/refunds")
           await page.getByRole("link", { name: "CHG-26" }).first().click()
           await page.getByRole("heading", { name: "The contract", exact: true }).waitFor()
-          assert.strictEqual(new URL(page.url()).hash, "#contract/description/charges")
+          await page.waitForURL("**/docs#contract/description/charges")
           await page.goBack()
           await page.getByRole("heading", { name: "First charge", exact: true }).waitFor()
           await page.goto("/docs#pt/description/primeira-cobrança")

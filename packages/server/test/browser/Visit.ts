@@ -40,7 +40,8 @@ export const hasBrowser = browserUrl !== ""
 
 /** A press of the mouse is a click, a choice two (one opens it), and so are files one. */
 const COUNT_CLICKS = `
-  addEventListener("pointerdown", () => clicked(), true)
+  // Not on the window, where Playwright stops a press that would miss, and repeats it.
+  document.addEventListener("pointerdown", () => clicked(), true)
   addEventListener("change", ({ target }) => {
     if (target.matches("select, input[type=file]")) clicked()
     if (target.matches("select")) clicked()
@@ -51,7 +52,7 @@ const isPictured = process.env["PICTURES"] === "1"
 
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 360, height: 800 }
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 
 export interface Visit {
   readonly page: Page
@@ -64,6 +65,8 @@ export interface Visit {
   readonly look: (name: string) => Promise<void>
   /** Presses a button of the page. */
   readonly press: (button: string) => Promise<void>
+  /** Goes to a page by `g` and its letter: again, where the letter came later than the page waits for it. */
+  readonly jump: (letter: string, path: string) => Promise<void>
   /** Waits for a row, which is the next one of the page, and moves the focus to it with the keyboard. */
   readonly focusRow: (name: string) => Promise<void>
   /** The same, and opens it. */
@@ -183,6 +186,17 @@ const newVisit = async (context: BrowserContext): Promise<Visit> => {
       await look(name)
       await onPhone(name)
       assertNoFault()
+    },
+    jump: async (letter, path) => {
+      for (let isThere = false; !isThere;) {
+        await page.keyboard.press("g")
+        await page.keyboard.press(letter)
+        const arrival = page.waitForURL(`**${path}`, { timeout: 2000, waitUntil: "commit" })
+        isThere = await arrival.then(
+          () => true,
+          () => false
+        )
+      }
     },
     press: (button) => page.getByRole("main").getByRole("button", { name: button, exact: true }).first().click(),
     focusRow,

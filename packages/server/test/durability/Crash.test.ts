@@ -102,8 +102,8 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
       const hanging = yield* receiver(() => {})
       const service = yield* startProcess({
         ...env,
-        SIMULATOR_LATENCY_MS: "700",
-        ACQUIRER_TIMEOUT_MS: "5000",
+        SIMULATOR_LATENCY_MS: "5000",
+        ACQUIRER_TIMEOUT_MS: "20000",
         WEBHOOK_TIMEOUT_MS: "30000"
       })
       const { apiKey, keyId } = yield* makeKey(service)
@@ -126,7 +126,8 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         assert.strictEqual(body.status, "pending")
       }
       const code = yield* Effect.timeoutOrElse(service.ended, {
-        duration: "8 seconds",
+        // Less than the thirty that the receivers may hang.
+        duration: "20 seconds",
         orElse: () => Effect.succeed("did not end" as const)
       })
       assert.strictEqual(code, 0, service.written())

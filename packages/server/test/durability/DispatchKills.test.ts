@@ -24,7 +24,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
           DATA_DIR: yield* temporaryFolder,
           OPERATOR_TOKEN: newKey(),
           // A lease is three times as long, and five seconds at least.
-          WEBHOOK_TIMEOUT_MS: "1500",
+          WEBHOOK_TIMEOUT_MS: "10000",
           WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8"
         }
         const hooks = yield* Effect.forEach([1, 2, 3], () => receiver())

@@ -104,7 +104,7 @@ const assertUnavailable = (service: TestService["Service"], key: string) =>
         service.operate("POST", `/operator/v1/keys/${id}/revoke`)
       ],
       { concurrency: "unbounded" }
-    ).pipe(Effect.timeoutOrElse({ duration: "10 seconds", orElse: () => Effect.die(new Error("an answer hangs")) }))
+    ).pipe(Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => Effect.die(new Error("an answer hangs")) }))
     for (const [index, { body, headers, status }] of answers.entries()) {
       assert.strictEqual(status, 503, `${index}`)
       assert.strictEqual((body as { code: string }).code, "SERVICE_UNAVAILABLE")

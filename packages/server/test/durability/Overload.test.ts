@@ -53,10 +53,13 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           assertRefused(refused, "SERVICE_UNAVAILABLE")
           assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/)
           const keys = Array.from({ length: 20 }, newKey)
-          for (const idempotencyKey of keys) {
-            const answer = yield* call("POST", "/v1/charges", { key, idempotencyKey, body: someCharge })
-            assertRefused(answer, "SERVICE_UNAVAILABLE")
-          }
+          // At once: those that are held wait for the table no longer than five seconds.
+          const refusals = yield* Effect.forEach(
+            keys,
+            (idempotencyKey) => call("POST", "/v1/charges", { key, idempotencyKey, body: someCharge }),
+            { concurrency: "unbounded" }
+          )
+          for (const answer of refusals) assertRefused(answer, "SERVICE_UNAVAILABLE")
           for (const fiber of held) assert.isUndefined(fiber.pollUnsafe(), "one that was held has been answered")
           // Operators have their own listener.
           assert.strictEqual((yield* operate("GET", "/operator/v1/accounts")).status, 200)
@@ -99,10 +102,13 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
       "slow headers, half-sent bodies and thousands of idle connections take nothing from the others, and end",
       () =>
         Effect.gen(function* () {
-          const { makeCaller, operatorUrl, publicUrl } = yield* TestService
+          const { call, makeCaller, operatorUrl, publicUrl } = yield* TestService
           const { key } = yield* makeCaller()
+          // A key that is not known yet takes one of few slots until it is looked up.
+          assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
           const many = (count: number, url: string) =>
             Effect.forEach(Array.from({ length: count }), () => open(url), { concurrency: 100 })
+          const idleSince = performance.now()
           const idle = yield* many(2000, publicUrl)
           const slow = [...(yield* many(200, publicUrl)), ...(yield* many(50, operatorUrl))]
           for (const socket of slow) socket.write("POST /v1/charges HTTP/1.1\r\nhost: x\r\nx-slow: ")
@@ -111,6 +117,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           }, 200)
           yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(drip)))
           // More connections than slots.
+          const halfSince = performance.now()
           const half = yield* many(200, publicUrl)
           for (const socket of half) {
             socket.write(
@@ -120,7 +127,9 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           }
           for (let i = 0; i < 30; i++) yield* created(key)
           yield* operated("GET", "/accounts")
-          for (const socket of [...idle, ...half]) assert.isFalse(socket.destroyed)
+          // The silent end after ten seconds and the half-sent after thirty, which a busy machine may need for all this.
+          if (performance.now() - idleSince < 10_000) for (const socket of idle) assert.isFalse(socket.destroyed)
+          if (performance.now() - halfSince < 30_000) for (const socket of half) assert.isFalse(socket.destroyed)
           // A slow sender is disconnected.
           yield* eventually(
             Effect.sync(() => slow.filter(({ destroyed }) => !destroyed).length),

@@ -21,7 +21,14 @@ import {
 } from "../support/Money.ts"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
-import { type Call, type Fields, newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
+import {
+  type Call,
+  type Fields,
+  newKey,
+  TestService,
+  type TestServiceOptions,
+  whenFree
+} from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 
@@ -34,12 +41,15 @@ const assertOnlyTheAffordable = (calls: ReadonlyArray<Call>, key: string, accoun
       (index) =>
         Effect.gen(function* () {
           const call = calls[index % calls.length]!
-          const answer = yield* call<{ id: string; code?: string }>("POST", "/v1/payouts", {
-            key,
-            idempotencyKey: newKey(),
-            body: { ...somePayout, ...holding, amount: 1000 }
-          })
-          const { body } = yield* call<{ available: number }>("GET", "/v1/balance", { key })
+          const idempotencyKey = newKey()
+          const answer = yield* whenFree(
+            call<{ id: string; code?: string }>("POST", "/v1/payouts", {
+              key,
+              idempotencyKey,
+              body: { ...somePayout, ...holding, amount: 1000 }
+            })
+          )
+          const { body } = yield* whenFree(call<{ available: number }>("GET", "/v1/balance", { key }))
           lowest.value = Math.min(lowest.value, body.available)
           return answer
         }),
@@ -167,11 +177,20 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
             return [one, two, two].map((service) => [service, id, how] as const)
           }),
           ([service, id, how]) =>
-            service.operate("POST", `/operator/v1/simulator/payouts/${id}/${how}`, { body: { reason: "x" } }),
+            Effect.map(
+              whenFree(
+                service.operate("POST", `/operator/v1/simulator/payouts/${id}/${how}`, { body: { reason: "x" } })
+              ),
+              ({ status }) => ({ id, status })
+            ),
           { concurrency: "unbounded" }
         )
-        assert.strictEqual(reports.filter(({ status }) => status === 200).length, ids.length)
-        assert.strictEqual(reports.filter(({ status }) => status === 409).length, 2 * ids.length)
+        // One that happened, and was answered 503, is refused when it is repeated.
+        for (const ofOne of Map.groupBy(reports, ({ id }) => id).values()) {
+          assert.isAtMost(ofOne.filter(({ status }) => status === 200).length, 1)
+          for (const { status } of ofOne) assert.include([200, 409], status)
+        }
+        assert.deepStrictEqual(yield* sql`SELECT id FROM payouts WHERE status = 'processing'`, [])
         const failed = yield* sql`SELECT id FROM payouts WHERE status = 'failed'`
         assert.deepInclude(yield* ledgerBalancesOf(accountId), {
           available: 55_555 - (ids.length - failed.length) * 1010,
@@ -185,11 +204,13 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         const answers = yield* Effect.forEach(
           Array.from({ length: 60 }, (_, index) => index),
           (index) =>
-            [one, two][index % 2]!.call<{ id: string }>("POST", "/v1/payouts", {
-              key,
-              idempotencyKey: keys[index % 10]!,
-              body: somePayout
-            }),
+            whenFree(
+              [one, two][index % 2]!.call<{ id: string }>("POST", "/v1/payouts", {
+                key,
+                idempotencyKey: keys[index % 10]!,
+                body: somePayout
+              })
+            ),
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))

@@ -18,12 +18,16 @@ export const payoutBacklog = Effect.fnUntraced(function* (count: number, dueAgoS
   })
   yield* accounts.update(id, { payouts_paused })
   const first = (yield* Ids).next().id
-  yield* sql`
+  // The sessions' own limit of a statement is for calls.
+  yield* sql`SELECT set_config('statement_timeout', '0', true)`.pipe(
+    Effect.andThen(sql`
     INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
       due_at)
     SELECT CASE WHEN n = 1 THEN ${first}::uuid ELSE uuidv7() END, ${id}::uuid, 'dashboard', 'processing', 'pix', 500, 0,
       'email', ${somePayout.pix_key}, now(), 1, now() - ${dueAgoS}::integer * interval '1 second' + n * interval '1 microsecond'
-    FROM generate_series(1, ${count}::integer) AS n`
+    FROM generate_series(1, ${count}::integer) AS n`),
+    sql.withTransaction
+  )
   return id
 })
 

@@ -40,7 +40,7 @@ describe("a rolling restart of two servers", () => {
             "no first try failed, nothing lost, nothing twice"
           )
         }).pipe(Effect.scoped),
-      120_000 * ROUNDS
+      600_000 * ROUNDS
     )
   }
 })

@@ -44,7 +44,7 @@ const hookOf = (bank: ConnectedBank, pix: { readonly endToEndId: string; readonl
 
 const delivered = (bank: ConnectedBank) => Effect.promise(() => bank.double.settle())
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 2000 }), { excludeTestServices: true })("A callback", (it) => {
+layer(connectedServiceLayer({ acquirerTimeoutMs: 8000 }), { excludeTestServices: true })("A callback", (it) => {
   it.effect("OPR-90, OPR-92: over mTLS, in batches and twice, each payment is committed before the 2xx, and once", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank({ hookBatch: 10, faults: { "hook-twice": 1 } })

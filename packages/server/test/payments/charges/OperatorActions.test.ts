@@ -5,7 +5,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { assertRefused, created, someCharge } from "../../support/ChargeRequests.ts"
+import { assertRefused, created } from "../../support/ChargeRequests.ts"
 import {
   assertLedgerHolds,
   ledgerBalancesOf,
@@ -40,10 +40,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       const paid = yield* paidCharge(key)
       const failed = yield* created(key)
       yield* simulated(`/charges/${failed.id}/fail`)
-      const processing = yield* created(key, {
-        customer: { ...someCharge.customer, email: "timeout@simulator.test" }
-      })
-      yield* sql`UPDATE charge_recoveries SET due_at = now() + interval '1 hour'`
+      // Without a recovery, which could end it meanwhile.
+      const processing = yield* created(key)
+      yield* sql`UPDATE charges SET status = 'processing', sequence = 1 WHERE id = ${processing.id}::uuid`
       for (const { id } of [pending, expired, paid, failed, processing]) {
         const before = yield* statusOf(key, id)
         assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/cancel`), "INVALID_STATE")

@@ -257,8 +257,8 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         // Each wait is longer than the one before, until nothing of before can be on its way.
         const waits: Array<number> = []
         for (let wait = yield* ask; wait !== undefined && waits.length < 20; wait = yield* ask) waits.push(wait)
-        assert.isAbove(waits.at(-1)!, 118)
-        assert.isBelow(waits.at(-2)!, 118)
+        assert.isAbove(waits.at(-1)!, 100)
+        assert.isBelow(waits.at(-2)!, 100)
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 0 })
         assert.strictEqual(yield* statusOf(id), "paid")
         // A first request that is refused is the only one.

@@ -161,7 +161,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
       yield* forget
       const [requests, reports] = yield* Effect.forEach(TABLES, partition)
       const transaction = yield* openTransaction
-      const first = yield* after(8, { lockTimeoutMs: 200 })
+      const first = yield* after(8, { lockTimeoutMs: 2000 })
       assert.isAbove(first.failed.length, 1)
       assert.isTrue(first.failed.every((name) => name.startsWith(requests!)))
       assert.isTrue(first.rebuilt.some((name) => name.startsWith(reports!)))

@@ -10,7 +10,7 @@ import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 import { changed, deliveriesOf, deliveryOf, registered } from "../../support/Webhooks.ts"
 
-const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 60_000 }
+const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 600_000 }
 
 layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.from({ length: 7 }, () => 1) } }), {
   excludeTestServices: true

@@ -52,7 +52,7 @@ layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplicatio
   )
 })
 
-layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 60_000 } }), { excludeTestServices: true })(
+layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 600_000 } }), { excludeTestServices: true })(
   "A tenant whose receivers hang, all of them",
   (it) => {
     it.effect("DLV-9: takes a quarter of the slots, and delays no deliveries of others", () =>
