@@ -74,7 +74,15 @@ const startCells = Effect.gen(function* () {
     keys: "",
     connections: ""
   })
-  return [a, b] as const
+  /** The router's own answer to who watches it; the small one has none. */
+  const health = (status: number) =>
+    hasHaproxy
+      ? eventually(
+          Effect.promise(() => fetch(`http://127.0.0.1:${routerPort}/health`)),
+          (answer) => answer.status === status
+        )
+      : Effect.void
+  return { a, b, health }
 })
 
 /** An account that has created, been paid, refunded and paid out. */
@@ -93,8 +101,9 @@ describe("two cells behind a router", () => {
     `OPR-391: one is killed, and callers of the other see nothing of it (${hasHaproxy ? "HAProxy" : "a small router"})`,
     () =>
       Effect.gen(function* () {
-        const [a, b] = yield* startCells
+        const { a, b, health } = yield* startCells
         const [ofA, ofB] = [yield* a.inside(used), yield* b.inside(used)]
+        yield* health(200)
         assert.match(ofA.key, /^pix_a\./)
         assert.match(ofB.key, /^pix_b\./)
         assert.deepStrictEqual([ofA.available, ofB.available], [3000, 3000])
@@ -126,8 +135,10 @@ describe("two cells behind a router", () => {
         const refused = yield* a.inside(eventually(create(ofA.key), ({ status }) => status === 503))
         assert.propertyVal(refused.body, "code", "SERVICE_UNAVAILABLE")
         assert.isDefined(refused.headers["retry-after"])
+        yield* health(503)
         yield* moreAnswers
         yield* a.startAgain
+        yield* health(200)
         yield* a.inside(
           Effect.gen(function* () {
             yield* eventually(create(ofA.key), ({ status }) => status === 201)
@@ -148,7 +159,8 @@ describe("two cells behind a router", () => {
     "CPU for each creation with one cell and with two, in turns",
     () =>
       Effect.gen(function* () {
-        const cells = yield* startCells
+        const { a, b } = yield* startCells
+        const cells = [a, b]
         const keys = yield* Effect.forEach(cells, ({ inside }) => inside(Effect.map(used, ({ key }) => key)))
         const load = (count: number, of: ReadonlyArray<number>) =>
           Effect.forEach(
