@@ -103,10 +103,13 @@ export class HandSettlements extends Context.Service<
       })
 
       const settlePayout = Effect.fnUntraced(function* (id: string, { externalId, outcome, reason }: HandSettlement) {
-        // One Pix is one payout.
-        const others = yield* sql`
-          SELECT FROM payouts WHERE end_to_end_id = ${outcome === "completed" ? (externalId ?? null) : null}::text AND id <> ${id}::uuid LIMIT 1`
-        if (others.length > 0) return false
+        // One Pix is one payout, also where two are settled at the same moment.
+        if (outcome === "completed" && externalId !== undefined) {
+          yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`payouts ${externalId}`}, 0))`
+          const others =
+            yield* sql`SELECT FROM payouts WHERE end_to_end_id = ${externalId} AND id <> ${id}::uuid LIMIT 1`
+          if (others.length > 0) return false
+        }
         const payout = yield* payouts.find(id)
         const facts = { endToEndId: externalId, reason }
         const nowMs = yield* Clock.currentTimeMillis

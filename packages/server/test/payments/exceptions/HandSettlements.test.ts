@@ -69,6 +69,23 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A settlem
     })
   )
 
+  it.effect("OPR-215: of two payouts at the same moment with one end-to-end id: one", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      for (let round = 0; round < 5; round++) {
+        const pair = [yield* overduePayoutOf, yield* overduePayoutOf]
+        const body = { outcome: "completed", end_to_end_id: newPix(), reason }
+        const answers = yield* Effect.forEach(
+          pair,
+          ({ id }) => operate("POST", `/operator/v1/payouts/${id}/settle`, { body }),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 409])
+      }
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-215: of a payout: failed: amount and fee are back, with the reason", () =>
     Effect.gen(function* () {
       const { id, key } = yield* overduePayoutOf
