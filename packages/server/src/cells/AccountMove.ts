@@ -5,6 +5,7 @@
  * - A row of the account is in one cell at any time. Rows are deleted here and stored there in two transactions, of which the other
  *   database prepares its own before this one commits. So the old cell has nothing left to work on, and no loop has to know of it.
  * - What was stored is read back and compared, row by row, before anything is committed.
+ * - Nobody else has a part in what moves: it is asked again before the end, when nobody can get one any more.
  * - It can be repeated after an end at any point: a move that was not committed here is undone, one that was is completed.
  * - From the freeze on, `/v1` answers the account's keys here with 503 (`http/public/KeyGuard.ts`). Loops and the bank's reports go on.
  * - Ids, bytes and attempts of deliveries, idempotency keys and end-to-end ids are as they were. A reader of events who reads both
@@ -13,8 +14,8 @@
  * While the transactions are open, readers of events in both cells wait for what was committed meanwhile.
  */
 import * as Effect from "effect/Effect"
-import { type Connection, query } from "./Connection.ts"
-import { type Cells, cellOf, CannotMove, requireFit } from "./Fitness.ts"
+import { type Connection, query, type StatementFailed } from "./Connection.ts"
+import { type Cells, cellOf, CannotMove, requireAlone, requireFit } from "./Fitness.ts"
 import { isOwned, type Moved, movedTables } from "./OwnedRows.ts"
 import { transferRows } from "./RowTransfer.ts"
 
@@ -45,8 +46,10 @@ export const moveAccount = Effect.fnUntraced(function* (move: Move) {
     yield* say(yield* forecast(source, moved))
     yield* freeze(source, accountId, to)
     yield* say(`Frozen: the account's keys get 503 in ${from}.`)
-    yield* transfer(move, moved, { from, to })
+    yield* transfer(move, moved, { from, to }, requireAlone(source, moved, "of the account"))
   }
+  // Not in the prepared transaction: each change of a key, an account or a setting there would wait for it.
+  yield* query(target, NEW_GENERATION)
   yield* say(`The account lives in ${to}. Route its keys and its connection there (keys-map).`)
   yield* moveLateRows(move, { from, to })
   yield* say("Nothing of it is left. Register the connection's webhook again in the other cell.")
@@ -112,14 +115,23 @@ const freeze = Effect.fnUntraced(function* (source: Connection, accountId: strin
   yield* query(source, "UPDATE accounts SET moved_to = $2 WHERE id = $1", [accountId, to])
   // A key that was looked up before: its statement begins within the time that a connection is waited for.
   yield* Effect.sleep(`${SETTLE_SECONDS} seconds`)
-  // One that has written nothing for a minute only reads, as a back-up does.
-  const older = query(
+  const before = yield* query<{ id: string }>(
     source,
-    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-      AND backend_type = 'client backend' AND xact_start < now() - interval '${SETTLE_SECONDS} seconds'
-      AND (backend_xid IS NOT NULL OR xact_start > now() - interval '1 minute')`
+    `SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+      WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()`
   )
-  for (let waits = 0; (yield* older).length > 0; waits++) {
+  const ids = before.map(({ id }) => id)
+  // Not by the columns of pg_stat_activity, which show an owner without privileges nothing of other roles.
+  const open = query<{ writes: boolean }>(
+    source,
+    `SELECT bool_or(locktype = 'transactionid') AS writes FROM pg_locks
+      WHERE virtualtransaction = ANY ($1) AND locktype IN ('virtualxid', 'transactionid') AND granted GROUP BY virtualtransaction`,
+    [ids]
+  )
+  for (let waits = 0; ; waits++) {
+    const all = yield* open
+    // One that has written nothing for so long only reads, as a back-up does.
+    if (!all.some(({ writes }) => writes) && (all.length === 0 || waits >= WAITS_FOR_READERS)) return
     if (waits === MOST_WAITS) {
       return yield* new CannotMove({
         message:
@@ -131,6 +143,7 @@ const freeze = Effect.fnUntraced(function* (source: Connection, accountId: strin
 })
 
 const MOST_WAITS = 240
+const WAITS_FOR_READERS = 40
 
 interface Names {
   readonly from: string
@@ -138,22 +151,28 @@ interface Names {
 }
 
 /** Moves everything that is here, in two transactions, of which the other database prepares its own first. */
-const transfer = Effect.fnUntraced(function* (move: Move, moved: Moved, { from, to }: Names) {
+const transfer = Effect.fnUntraced(function* (
+  move: Move,
+  moved: Moved,
+  { from, to }: Names,
+  condition: Effect.Effect<void, CannotMove | StatementFailed>
+) {
   const { accountId, say, source, target } = move
-  yield* copyReceivers(move, moved)
   yield* Effect.forEach([source, target], (each) => query(each, BEGIN))
   yield* query(source, splitRecoveries(moved))
   yield* query(source, lockMoney(moved))
   const rows = yield* transferRows(move, moved)
+  yield* copyReceivers(move)
+  // No account gets the connection from now on; one that got it since the first look is seen.
+  yield* query(source, "LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE")
+  yield* condition
   yield* say(`Copied: ${rows} rows, which the other database has byte for byte.`)
   yield* query(target, "INSERT INTO secrets_keys (id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [
     (yield* query<{ id: string }>(source, "SELECT id FROM secrets_keys")).map(({ id }) => id)
   ])
   yield* query(source, "UPDATE accounts SET connection_id = NULL WHERE id = $1", [accountId])
-  for (const each of [source, target]) {
-    yield* query(each, noteMove, [accountId, from, to])
-    yield* query(each, "UPDATE caller_generation SET generation = gen_random_uuid() WHERE id")
-  }
+  for (const each of [source, target]) yield* query(each, noteMove, [accountId, from, to])
+  yield* query(source, NEW_GENERATION)
   yield* query(target, `PREPARE TRANSACTION '${transactionName(accountId)}'`)
   yield* say("Prepared.")
   yield* query(source, "COMMIT")
@@ -163,6 +182,9 @@ const transfer = Effect.fnUntraced(function* (move: Move, moved: Moved, { from, 
 
 /** No trigger and no foreign key acts on the rows: those of the other cell's books are as they were here. */
 const BEGIN = "BEGIN; SET LOCAL session_replication_role = replica; SET LOCAL lock_timeout = '30s'"
+
+/** Callers are looked up again. */
+const NEW_GENERATION = "UPDATE caller_generation SET generation = gen_random_uuid() WHERE id"
 
 /** Money that is being booked is booked before. */
 const lockMoney = ({ accountId, connectionId }: Moved) =>
@@ -176,11 +198,17 @@ const splitRecoveries = ({ accountId }: Moved) => `
   WHERE r.account_id IS NULL AND c.account_id = '${accountId}' AND c.status = 'processing'
   ON CONFLICT DO NOTHING`
 
-/** Rows that both cells may have, under ids that say what they contain. They stay. */
-const copyReceivers = Effect.fnUntraced(function* ({ source, target }: Move, moved: Moved) {
+/** Those that the other cell's charges lack: rows that both may have, under ids that say what they contain. They stay. */
+const copyReceivers = Effect.fnUntraced(function* ({ accountId, source, target }: Move) {
+  const missing = yield* query<{ id: string }>(
+    target,
+    `SELECT DISTINCT receiver_id AS id FROM charges WHERE account_id = $1 AND receiver_id NOT IN (SELECT id FROM receivers)`,
+    [accountId]
+  )
   const receivers = yield* query<{ id: string; receiver: string }>(
     source,
-    `SELECT id, receiver::text AS receiver FROM receivers WHERE id IN (SELECT receiver_id FROM charges WHERE ${isOwned("charges", moved)})`
+    "SELECT id, receiver::text AS receiver FROM receivers WHERE id = ANY ($1)",
+    [missing.map(({ id }) => id)]
   )
   for (const { id, receiver } of receivers) {
     yield* query(target, "INSERT INTO receivers (id, receiver) VALUES ($1, $2) ON CONFLICT DO NOTHING", [id, receiver])
@@ -203,11 +231,14 @@ const moveLateRows = Effect.fnUntraced(function* (move: Move, names: Names) {
   ])
   if (there === undefined) return yield* new CannotMove({ message: "The other cell does not have the account." })
   const moved = { accountId, connectionId: there.connection_id }
-  const late = ["charges", "payouts", "changes", "webhook_endpoints", "notifications"].map(
+  const late = ["charges", "payouts", "changes", "deliveries", "webhook_endpoints", "notifications"].map(
     (table) => `SELECT 1 FROM ${table} WHERE ${isOwned(table, moved)}`
   )
-  yield* Effect.sleep(`${SETTLE_SECONDS} seconds`)
+  yield* Effect.sleep(`${LATE_SECONDS} seconds`)
   if ((yield* query(source, `${late.join(" UNION ALL ")} LIMIT 1`)).length === 0) return
   yield* say("Rows came late, and follow.")
-  yield* transfer(move, moved, names)
+  yield* transfer(move, moved, names, Effect.void)
 })
+
+/** The longest that a request takes which was admitted before the freeze: a name is looked up, and the database is waited for. */
+const LATE_SECONDS = 8

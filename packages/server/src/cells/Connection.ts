@@ -42,6 +42,21 @@ export const query = <Row extends QueryResultRow>(
     ({ rows }) => rows
   )
 
+/** The rows of a statement as PostgreSQL writes their values. */
+export const textsOf = (client: Connection, text: string): Effect.Effect<ReadonlyArray<Texts>, StatementFailed> =>
+  Effect.map(
+    attempt(text, () =>
+      client.query<Array<string | null>>({
+        text,
+        rowMode: "array",
+        types: { getTypeParser: () => (value: string | null) => value }
+      })
+    ),
+    ({ rows }) => rows
+  )
+
+export type Texts = ReadonlyArray<string | null>
+
 /** Of rows, in whatever order they came. Equal rows have equal ones. */
 export interface Digest {
   rows: number

@@ -47,15 +47,34 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
     )
   }
   const moved: Moved = { accountId, connectionId }
+  yield* requireAlone(source, moved, name)
+  const [here] = yield* query(target, "SELECT 1 FROM accounts WHERE id = $1 AND moved_to IS NULL", [accountId])
+  if (here !== undefined) return yield* refuse("The account lives in the other cell already.")
+  yield* requireEqualCells(cells)
+  return moved
+})
+
+/** That nobody else has a part in what moves, and nothing would stay behind. */
+export const requireAlone = Effect.fnUntraced(function* (
+  source: Connection,
+  { accountId, connectionId }: Moved,
+  name: string | null
+) {
   for (const [sentence, text] of [
     [
       `Other accounts use the connection ${name}.`,
       "SELECT 1 FROM accounts WHERE connection_id = $2 AND id <> $1 LIMIT 1"
     ],
+    [
+      `Another connection is of the same client of the bank as ${name}: what the bank reports of both would be in two cells.`,
+      `SELECT 1 FROM connection_keys own JOIN connection_keys other USING (client)
+        WHERE $1::uuid IS NOT NULL AND own.connection_id = $2 AND other.connection_id <> $2 LIMIT 1`
+    ],
     ...tablesOfBoth.flatMap(([table, what]) => [
       [
         `The account has ${what} of another connection, which would stay behind.`,
-        `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2 LIMIT 1`
+        `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2
+          ${table === "payouts" ? "AND (connection_id IS NOT NULL OR attempts > 0)" : ""} LIMIT 1`
       ],
       [
         `Another account has ${what} of the connection ${name}.`,
@@ -74,13 +93,12 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
   ] as const) {
     if ((yield* query(source, text, [accountId, connectionId])).length > 0) return yield* refuse(sentence)
   }
-  const [here] = yield* query(target, "SELECT 1 FROM accounts WHERE id = $1 AND moved_to IS NULL", [accountId])
-  if (here !== undefined) return yield* refuse("The account lives in the other cell already.")
-  yield* requireEqualCells(cells)
-  return moved
 })
 
-/** Tables whose rows have an account and a connection, and what they are. Null is the simulator's connection. */
+/**
+ * Tables whose rows have an account and a connection, and what they are. Null is the simulator's connection, and that of a payout
+ * that has not been sent.
+ */
 const tablesOfBoth = [
   ["charges", "charges"],
   ["payouts", "payouts"],

@@ -7,10 +7,11 @@
  *   them, such as an attempt of a delivery, is found.
  * - The other cell's log has the account's changes at its end, in the order of this one's.
  * - Changes that were counted here come with their counts. The others are counted there.
+ * - Of rows that come late, those that the other cell has already stay as they are there, and what is derived is derived there.
  */
 import * as Effect from "effect/Effect"
 import { changesInOrder, type ChangeOrder, orderOfChanges } from "./ChangeOrder.ts"
-import { copyRows, type Digest, emptyDigest, query, readRows } from "./Connection.ts"
+import { type Connection, copyRows, type Digest, emptyDigest, query, readRows, textsOf } from "./Connection.ts"
 import { CannotMove, type Cells } from "./Fitness.ts"
 import { copiedTables, type IdsOf, isOwned, type Moved, movedTables, parentTables } from "./OwnedRows.ts"
 
@@ -37,8 +38,11 @@ export const transferRows = Effect.fnUntraced(function* (cells: Cells, moved: Mo
       if (table === LOG && passes > 0) continue
       const names = columns.get(table)!
       const gone = `DELETE FROM ${table} WHERE ${isOwned(table, moved, kept)} RETURNING *`
-      if (isLate && counters.has(table)) yield* query(source, gone)
-      else yield* copyRows(source, sentRows(table, gone, names, order), target, into(table, names), digests.get(table)!)
+      const sent = sentRows(table, gone, names, order)
+      const digest = digests.get(table)!
+      if (isLate && derived.has(table)) yield* query(source, gone)
+      else if (isLate) yield* addLate(source, sent, target, table, names, digest)
+      else yield* copyRows(source, sent, target, into(table, names), digest)
     }
   }
   if (isLate) return rows()
@@ -63,8 +67,33 @@ const MOST_PASSES = 20
 
 const LOG = "requests"
 
-/** What came late was counted here, too; it is counted there again. */
-const counters = new Set(["status_counts", "daily_volumes", "hourly_volumes", "delivery_totals"])
+/** What the other cell makes itself: what came late was counted here, and is counted there again. */
+const derived = new Set([
+  "status_counts",
+  "daily_volumes",
+  "hourly_volumes",
+  "delivery_totals",
+  "webhook_endpoint_counters",
+  "closes"
+])
+
+/** A few rows, of which the other cell may have some: a first delivery that was sent from here, a key that was used in both. */
+const addLate = Effect.fnUntraced(function* (
+  source: Connection,
+  sent: string,
+  target: Connection,
+  table: string,
+  names: ReadonlyArray<string>,
+  digest: Digest
+) {
+  const values = names.map((_, at) => `$${at + 1}`).join(", ")
+  for (const row of yield* textsOf(source, sent)) {
+    digest.rows += 1
+    // It says that a report changed nothing here, where the account's money had left.
+    if (table === "notification_keys" && row[names.indexOf("key")]!.startsWith("seen:")) continue
+    yield* query(target, `INSERT INTO ${into(table, names)} VALUES (${values}) ON CONFLICT DO NOTHING`, row)
+  }
+})
 
 const livesThere = ({ target }: Cells, { accountId }: Moved) =>
   Effect.map(
@@ -82,7 +111,9 @@ const sentRows = (table: string, gone: string, names: ReadonlyArray<string>, ord
     if (name === "removable_from") return `CASE WHEN removable_from IS NOT NULL THEN '${order.ids.at(-1)}'::xid8 END`
     return name === "webhook_registered_at" ? "NULL" : name
   })
-  const ids = parentTables.has(table) ? ", kept AS (INSERT INTO moved_ids SELECT id FROM gone)" : ""
+  const ids = parentTables.has(table)
+    ? ", kept AS (INSERT INTO moved_ids SELECT id FROM gone ON CONFLICT DO NOTHING)"
+    : ""
   return `WITH gone AS (${gone})${ids} SELECT ${values.join(", ")} FROM gone`
 }
 

@@ -1,7 +1,8 @@
 /**
  * The position after the newest event that retention has removed: a reader before it has missed events.
  *
- * Events before it may be kept, because a delivery needs them. The log begins after them all the same.
+ * Events before it may be kept, because a delivery needs them. The log begins after them all the same. Old events that came with an
+ * account from another cell are at the end of the log: their removal does not move its start.
  */
 
 /** A CTE with the columns `transaction_id` and `id`: one row, or none where nothing was removed. */
@@ -15,6 +16,8 @@ const positionIn = (value: string): string => `(split_part(${value}, '.', 1)::xi
 /** The statement that moves the start after these changes, where it is before them. */
 export const recordEventLogStart = (changes: string): string => `
   INSERT INTO installation AS i (name, value)
-  SELECT 'event_log_start', c.transaction_id::text || '.' || c.id FROM ${changes} c ORDER BY c.transaction_id DESC, c.id DESC LIMIT 1
+  SELECT 'event_log_start', c.transaction_id::text || '.' || c.id FROM ${changes} c
+  WHERE c.transaction_id > coalesce((SELECT a.arrived_until FROM accounts a WHERE a.id = c.account_id), '0'::xid8)
+  ORDER BY c.transaction_id DESC, c.id DESC LIMIT 1
   ON CONFLICT (name) DO UPDATE SET value = excluded.value
     WHERE ${positionIn("i.value")} < ${positionIn("excluded.value")}`

@@ -1,9 +1,9 @@
 /**
- * The account that a resource belongs to, for operators who are limited to accounts.
+ * The account that a resource belongs to: for operators who are limited to accounts, and for accounts that move to another cell.
  *
  * Guarantee: a kind of resource without a line here is not shown to a limited operator.
  *
- * Rules: OPR-39.
+ * Rules: OPR-39, OPR-391.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,6 +20,8 @@ export class AccountOf extends Context.Service<
       id: string,
       accountIds: ReadonlyArray<string>
     ) => Effect.Effect<boolean, Unavailable>
+    /** The cell to which the resource's account moves, or has moved. */
+    readonly movedTo: (kind: ResourceKind, id: string) => Effect.Effect<string | undefined, Unavailable>
   }
 >()("@pix-payments/server/AccountOf") {
   static readonly layer = Layer.effect(
@@ -30,7 +32,14 @@ export class AccountOf extends Context.Service<
           sql.unsafe<{ account_id: string | null }>(queries[kind], [id]).pipe(
             Effect.map(([row]) => typeof row?.account_id === "string" && accountIds.includes(row.account_id)),
             orUnavailable
-          )
+          ),
+        movedTo: (kind, id) =>
+          sql
+            .unsafe<{ moved_to: string | null }>(`SELECT moved_to FROM accounts WHERE id = (${queries[kind]})`, [id])
+            .pipe(
+              Effect.map(([row]) => row?.moved_to ?? undefined),
+              orUnavailable
+            )
       })
     )
   )

@@ -13,7 +13,7 @@ import { undoMove } from "../../src/cells/AccountMove.ts"
 import { CannotMove } from "../../src/cells/Fitness.ts"
 import { startDouble } from "../support/Bank.ts"
 import { accountAt, moved, startCell } from "../support/Cells.ts"
-import { assertRefused, create, created, retrieve } from "../support/ChargeRequests.ts"
+import { assertRefused, create, created, retrieve, someCharge } from "../support/ChargeRequests.ts"
 import { withoutTriggers } from "../support/Million.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching, somePayout, submittedPayout } from "../support/Money.ts"
 import { eventually, receiver } from "../support/Receiver.ts"
@@ -116,6 +116,18 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
           (count) => count >= 2
         )
         const sql = yield* SqlClient
+        // It has the id of its report.
+        bank.provider.receipts.receive({ key: bank.key, cents: 1234 })
+        yield* eventually(
+          Effect.andThen(
+            sweepNow,
+            sql`SELECT 1 FROM acquirer_exceptions WHERE connection_id = ${account.connectionId}::uuid`
+          ),
+          (rows) => rows.length === 1
+        )
+        // No connection has it yet.
+        yield* operated("PATCH", `/accounts/${account.accountId}`, { auto_payout_enabled: false })
+        yield* paidOut(account.key, { ...somePayout, amount: 1300 })
         yield* eventually(sql`SELECT 1 FROM deliveries WHERE status <> 'delivered'`, (rows) => rows.length === 0)
         yield* eventually(
           sql`SELECT 1 FROM changes WHERE (transaction_id, id)
@@ -136,10 +148,23 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         const refused = yield* create(key)
         assertRefused(refused, "SERVICE_UNAVAILABLE")
         assert.isDefined(refused.headers["retry-after"])
+        const { operate } = yield* TestService
+        // What would be lost here, or be paid to another bank account.
+        for (const [path, body] of [
+          [`/keys/${before.keyId}/revoke`, undefined],
+          [`/applications/${before.applicationId}/keys`, { name: "new", scopes: ["charge:read"] }],
+          [`/applications/${before.applicationId}/checkout-charges`, someCharge],
+          [`/accounts/${accountId}/applications`, { name: "new" }]
+        ] as const) {
+          const answer = yield* operate("POST", `/operator/v1${path}`, { body })
+          assertRefused(answer, "SERVICE_UNAVAILABLE")
+          assert.include(answer.text, "the cell b", path)
+        }
         yield* created(before.other.key)
         yield* assertLedgerHolds
       }).pipe(a.inside)
       yield* Effect.gen(function* () {
+        const { operate } = yield* TestService
         assert.deepStrictEqual(yield* shown(key, accountId, connectionId), before.texts)
         assert.deepStrictEqual(yield* logged(accountId), before.events)
         yield* assertLedgerHolds
@@ -153,6 +178,8 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         )
         assert.lengthOf(new Set(received.map(({ body }) => body.id)), received.length)
         yield* assertLedgerHolds
+        assert.strictEqual((yield* operate("POST", `/operator/v1/keys/${before.keyId}/revoke`)).status, 200)
+        assertRefused(yield* create(key), "UNAUTHORIZED")
       }).pipe(b.inside)
     }).pipe(Effect.scoped)
   )
@@ -229,6 +256,8 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         yield* created(own.key)
         yield* operated("PATCH", `/accounts/${own.accountId}`, { connection_id: own.connectionId })
         assert.include(yield* refused(own.accountId), "charges of another connection")
+        const second = yield* accountAt(bank, { pix_key: "segunda@example.com" })
+        assert.include(yield* refused(second.accountId), "the same client of the bank")
 
         const move = (target: string) =>
           operate("POST", `/operator/v1/accounts/${shared.accountId}/move`, { body: { target } })
@@ -244,7 +273,7 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         assertRefused(yield* move("c"), "INVALID_STATE")
         assertRefused(
           yield* operate("PATCH", `/operator/v1/accounts/${shared.accountId}`, { body: { name: "B" } }),
-          "INVALID_STATE"
+          "SERVICE_UNAVAILABLE"
         )
         assertRefused(yield* create(shared.key), "SERVICE_UNAVAILABLE")
         yield* moved(a, b, shared.accountId, undefined, undoMove)

@@ -13,7 +13,7 @@ import { operated } from "./Money.ts"
 import { temporaryFolder } from "./Postgres.ts"
 import { loopback } from "./Receiver.ts"
 import { secretsKey, secretsKeys } from "./StoppableService.ts"
-import { TestService } from "./TestService.ts"
+import { type Fields, TestService } from "./TestService.ts"
 
 /** A cell with a server. `inside` gives its services to an effect. */
 export const startCell = Effect.fnUntraced(function* (name: string) {
@@ -34,9 +34,9 @@ export const startCell = Effect.fnUntraced(function* (name: string) {
 export type Cell = Effect.Success<ReturnType<typeof startCell>>
 
 /** An account with a key, whose connection is to the double. Within a cell. */
-export const accountAt = Effect.fnUntraced(function* (bank: PspDouble) {
+export const accountAt = Effect.fnUntraced(function* (bank: PspDouble, connection: Fields = {}) {
   const { makeCaller } = yield* TestService
-  const { id: connectionId } = yield* connectTo(bank)
+  const { id: connectionId } = yield* connectTo(bank, connection)
   const caller = yield* makeCaller()
   yield* operated("PATCH", `/accounts/${caller.accountId}`, { connection_id: connectionId })
   return { ...caller, connectionId }

@@ -11,9 +11,10 @@
  *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
+ * - A change of what belongs to an account that moves to another cell, or has, is refused: it would be lost, or done in both.
  * - Each request with the installation's token, or in a session of it, is counted, and is an entry of the audit log before it is served.
  *
- * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49, OPR-201.
+ * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49, OPR-201, OPR-391.
  */
 import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
 import { CurrentOperator, type Operator, OperatorAuthentication } from "@pix-payments/api/Security"
@@ -81,6 +82,10 @@ export const make = Effect.gen(function* () {
       throw new Error(`${endpoint.path} needs a line in operators/AccountOf.ts`)
     }
     const inAccounts = accountLimit(accountOf, access, kind)
+    const isHere =
+      endpoint.method === "GET" || accounts !== "resource"
+        ? () => Effect.void
+        : notMoved(accountOf, endpoint.path, kind)
     const withPersonalData = personalDataOf(audit, endpoint, access, kind)
 
     return (request, admit) =>
@@ -91,6 +96,7 @@ export const make = Effect.gen(function* () {
           Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),
           Effect.andThen(inAccounts(operator, request)),
+          Effect.andThen(isHere(request)),
           Effect.andThen(
             Effect.suspend(() =>
               withPersonalData(
@@ -182,6 +188,21 @@ const accountLimit =
     return Effect.flatMap(accountOf.isOneOf(kind, id, accountIds), (isOne) =>
       isOne ? Effect.void : Effect.fail(new NotFound({}))
     )
+  }
+
+const MOVE = "/accounts/:id/move"
+
+/** Refuses where the resource's account moves to another cell, or has. The move itself can be repeated. */
+const notMoved =
+  (accountOf: AccountOf["Service"], path: string, kind: ResourceKind | undefined) =>
+  ({ params }: Request): Effect.Effect<void, ServiceUnavailable | Unavailable> => {
+    const id = params["id"] ?? ""
+    if (kind === undefined || path.endsWith(MOVE) || !isUuid(id)) return Effect.void
+    return Effect.flatMap(accountOf.movedTo(kind, id), (cell) => {
+      if (cell === undefined) return Effect.void
+      const message = `The account moves to the cell ${cell}, or has: repeat this there.`
+      return Effect.fail(new ServiceUnavailable({ message }))
+    })
   }
 
 const personalDataOf = (
