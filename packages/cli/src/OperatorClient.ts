@@ -197,7 +197,7 @@ export const refusalOf = (
       return status >= 500
         ? failure(
             exitCodes.unavailable,
-            `${said} Try again.${requestId === undefined ? "" : ` The request's id is ${requestId}.`}`
+            `${said}${fields === "" ? " Try again." : ""}${requestId === undefined ? "" : ` The request's id is ${requestId}.`}`
           )
         : typeof code === "string"
           ? failure(exitCodes.refused, `${said} [${code}]`)

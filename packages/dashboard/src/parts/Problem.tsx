@@ -8,6 +8,8 @@ export const textOf = (problem: Failed): string => {
   if (problem.code === "NETWORK") return texts.network
   if (problem.code === "PAGE") return texts.page
   if (problem.code === "NOT_FOUND") return texts.notFound
+  const [cell] = problem.details
+  if (problem.code === "SERVICE_UNAVAILABLE" && cell !== undefined) return texts.moved(cell)
   const isOwn = problem.code === "INCOMPLETE" || texts.codes === undefined
   if (problem.code === "VALIDATION_ERROR" && (problem.message === "" || !isOwn)) {
     return `${texts.refused} ${problem.details.join(", ")}`

@@ -336,6 +336,7 @@ export const en = {
   problem: {
     refused: "Not accepted:",
     network: "The server did not answer. Check that it runs, then try again.",
+    moved: (cell: string) => `The account moves to the cell ${cell}, or has. Repeat this there.`,
     page: "The page could not finish this. Check what has happened before you try again.",
     noPage: "No such page",
     noPageHint: "There is no page at this address.",

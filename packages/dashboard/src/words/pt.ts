@@ -331,6 +331,7 @@ export const pt: Words = {
   problem: {
     refused: "Não aceito:",
     network: "O servidor não respondeu. Verifique se ele está no ar e tente de novo.",
+    moved: (cell) => `A conta está de mudança para a célula ${cell}, ou já mudou. Repita lá.`,
     page: "A página não conseguiu terminar. Veja o que aconteceu antes de tentar de novo.",
     noPage: "Página não encontrada",
     noPageHint: "Não há página neste endereço.",

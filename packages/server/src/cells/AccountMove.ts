@@ -46,7 +46,7 @@ export const moveAccount = Effect.fnUntraced(function* (move: Move) {
     yield* say(yield* forecast(source, moved))
     yield* freeze(source, accountId, to)
     yield* say(`Frozen: the account's keys get 503 in ${from}.`)
-    yield* transfer(move, moved, { from, to }, requireAlone(source, moved, "of the account"))
+    yield* transfer(move, moved, { from, to }, requireAlone(source, moved))
   }
   // Not in the prepared transaction: each change of a key, an account or a setting there would wait for it.
   yield* query(target, NEW_GENERATION)
@@ -118,7 +118,8 @@ const freeze = Effect.fnUntraced(function* (source: Connection, accountId: strin
   const before = yield* query<{ id: string }>(
     source,
     `SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-      WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()`
+      WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()
+        AND a.usesysid IS NOT NULL -- no autovacuum`
   )
   const ids = before.map(({ id }) => id)
   // Not by the columns of pg_stat_activity, which show an owner without privileges nothing of other roles.
@@ -163,8 +164,7 @@ const transfer = Effect.fnUntraced(function* (
   yield* query(source, lockMoney(moved))
   const rows = yield* transferRows(move, moved)
   yield* copyReceivers(move)
-  // No account gets the connection from now on; one that got it since the first look is seen.
-  yield* query(source, "LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE")
+  // No account gets the deleted connection any more; one that got it since the first look is seen.
   yield* condition
   yield* say(`Copied: ${rows} rows, which the other database has byte for byte.`)
   yield* query(target, "INSERT INTO secrets_keys (id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [

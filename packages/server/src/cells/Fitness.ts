@@ -47,24 +47,8 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
     )
   }
   const moved: Moved = { accountId, connectionId }
-  yield* requireAlone(source, moved, name)
-  const [here] = yield* query(target, "SELECT 1 FROM accounts WHERE id = $1 AND moved_to IS NULL", [accountId])
-  if (here !== undefined) return yield* refuse("The account lives in the other cell already.")
-  yield* requireEqualCells(cells)
-  return moved
-})
-
-/** That nobody else has a part in what moves, and nothing would stay behind. */
-export const requireAlone = Effect.fnUntraced(function* (
-  source: Connection,
-  { accountId, connectionId }: Moved,
-  name: string | null
-) {
-  for (const [sentence, text] of [
-    [
-      `Other accounts use the connection ${name}.`,
-      "SELECT 1 FROM accounts WHERE connection_id = $2 AND id <> $1 LIMIT 1"
-    ],
+  yield* requireAlone(source, moved)
+  yield* requireNone(source, moved, [
     [
       `Another connection is of the same client of the bank as ${name}: what the bank reports of both would be in two cells.`,
       `SELECT 1 FROM connection_keys own JOIN connection_keys other USING (client)
@@ -75,22 +59,41 @@ export const requireAlone = Effect.fnUntraced(function* (
         `The account has ${what} of another connection, which would stay behind.`,
         `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2
           ${table === "payouts" ? "AND (connection_id IS NOT NULL OR attempts > 0)" : ""} LIMIT 1`
-      ],
+      ] as const,
       [
         `Another account has ${what} of the connection ${name}.`,
         `SELECT 1 FROM ${table} WHERE account_id <> $1 AND connection_id = $2 LIMIT 1`
-      ]
+      ] as const
     ]),
     [
       "The account has moved money at another bank account, whose books would stay behind.",
       "SELECT 1 FROM ledger_transfers WHERE account_id = $1 AND connection_id <> $2 LIMIT 1"
-    ],
+    ]
+  ])
+  const [here] = yield* query(target, "SELECT 1 FROM accounts WHERE id = $1 AND moved_to IS NULL", [accountId])
+  if (here !== undefined) return yield* refuse("The account lives in the other cell already.")
+  yield* requireEqualCells(cells)
+  return moved
+})
+
+/** What may change until the move ends: it is asked before the freeze, and again with the connection's row deleted. */
+export const requireAlone = (source: Connection, moved: Moved) =>
+  requireNone(source, moved, [
+    ["Other accounts use the connection.", "SELECT 1 FROM accounts WHERE connection_id = $2 AND id <> $1 LIMIT 1"],
     [
-      "Approvals of the account wait: decide them first.",
+      "Approvals of the account wait: decide them first. What was approved and not done yet ends, or is done after --undo.",
       `SELECT 1 FROM approvals WHERE account_id = $1 AND $2::uuid IS NOT NULL AND used_at IS NULL AND expires_at > now()
         AND status IN ('pending', 'approved') LIMIT 1`
     ]
-  ] as const) {
+  ])
+
+/** Refuses with the sentence of the first query, of account and connection, that finds a row. */
+const requireNone = Effect.fnUntraced(function* (
+  source: Connection,
+  { accountId, connectionId }: Moved,
+  checks: ReadonlyArray<readonly [sentence: string, query: string]>
+) {
+  for (const [sentence, text] of checks) {
     if ((yield* query(source, text, [accountId, connectionId])).length > 0) return yield* refuse(sentence)
   }
 })

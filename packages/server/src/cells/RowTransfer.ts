@@ -35,7 +35,7 @@ export const transferRows = Effect.fnUntraced(function* (cells: Cells, moved: Mo
     countedUntil ??= order.countedUntil
     for (const table of movedTables) {
       // This cell goes on refusing the account's requests, and logs that.
-      if (table === LOG && passes > 0) continue
+      if (table === LOG && (isLate || passes > 0)) continue
       const names = columns.get(table)!
       const gone = `DELETE FROM ${table} WHERE ${isOwned(table, moved, kept)} RETURNING *`
       const sent = sentRows(table, gone, names, order)
@@ -74,6 +74,7 @@ const derived = new Set([
   "hourly_volumes",
   "delivery_totals",
   "webhook_endpoint_counters",
+  "webhook_endpoint_versions",
   "closes"
 ])
 
@@ -87,12 +88,16 @@ const addLate = Effect.fnUntraced(function* (
   digest: Digest
 ) {
   const values = names.map((_, at) => `$${at + 1}`).join(", ")
+  // Its trigger counts an endpoint, and notes who is subscribed since when.
+  const isTriggered = table === "webhook_endpoints"
+  if (isTriggered) yield* query(target, "SET LOCAL session_replication_role = origin")
   for (const row of yield* textsOf(source, sent)) {
     digest.rows += 1
     // It says that a report changed nothing here, where the account's money had left.
     if (table === "notification_keys" && row[names.indexOf("key")]!.startsWith("seen:")) continue
     yield* query(target, `INSERT INTO ${into(table, names)} VALUES (${values}) ON CONFLICT DO NOTHING`, row)
   }
+  if (isTriggered) yield* query(target, "SET LOCAL session_replication_role = replica")
 })
 
 const livesThere = ({ target }: Cells, { accountId }: Moved) =>

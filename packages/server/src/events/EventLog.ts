@@ -6,7 +6,8 @@
  *   (`pg_snapshot_xmin`), so that nothing is ever committed before a position that was read: no event is skipped, and none is
  *   read twice.
  * - A position is found again by its change id alone, in any process and after a restart.
- * - A reader that continues before an event that retention has removed gets an error, and never a gap.
+ * - A reader that continues before an event that retention has removed gets an error, and never a gap. Those that came with an account
+ *   from another cell are no such event: they are at the end, and old.
  * - A page reads a bounded number of index entries and rows, whatever the filter.
  *
  * Why the transaction's id: change ids are made before the commit, by processes with different clocks. A transaction that

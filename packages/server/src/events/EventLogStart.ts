@@ -13,11 +13,15 @@ export const eventLogStart = `start AS MATERIALIZED (
 
 const positionIn = (value: string): string => `(split_part(${value}, '.', 1)::xid8, split_part(${value}, '.', 2)::uuid)`
 
-/** The statement that moves the start after these changes, where it is before them. */
-export const recordEventLogStart = (changes: string): string => `
-  INSERT INTO installation AS i (name, value)
-  SELECT 'event_log_start', c.transaction_id::text || '.' || c.id FROM ${changes} c
+/** The query of the position of the newest of these changes that is of this cell. */
+export const newestRemovedChange = (changes: string): string => `
+  SELECT c.transaction_id, c.id FROM ${changes} c
   WHERE c.transaction_id > coalesce((SELECT a.arrived_until FROM accounts a WHERE a.id = c.account_id), '0'::xid8)
-  ORDER BY c.transaction_id DESC, c.id DESC LIMIT 1
+  ORDER BY c.transaction_id DESC, c.id DESC LIMIT 1`
+
+/** The statement that moves the start after the position that a query finds, where it is before it. */
+export const recordEventLogStart = (newest: string): string => `
+  INSERT INTO installation AS i (name, value)
+  SELECT 'event_log_start', n.transaction_id::text || '.' || n.id FROM (${newest}) n
   ON CONFLICT (name) DO UPDATE SET value = excluded.value
     WHERE ${positionIn("i.value")} < ${positionIn("excluded.value")}`

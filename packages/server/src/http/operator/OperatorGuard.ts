@@ -192,16 +192,16 @@ const accountLimit =
 
 const MOVE = "/accounts/:id/move"
 
-/** Refuses where the resource's account moves to another cell, or has. The move itself can be repeated. */
+/** Refuses where the resource's account moves to another cell, or has. The move can be repeated, and approvals that hold it up decided. */
 const notMoved =
   (accountOf: AccountOf["Service"], path: string, kind: ResourceKind | undefined) =>
   ({ params }: Request): Effect.Effect<void, ServiceUnavailable | Unavailable> => {
     const id = params["id"] ?? ""
-    if (kind === undefined || path.endsWith(MOVE) || !isUuid(id)) return Effect.void
+    if (kind === undefined || kind === "approvals" || path.endsWith(MOVE) || !isUuid(id)) return Effect.void
     return Effect.flatMap(accountOf.movedTo(kind, id), (cell) => {
       if (cell === undefined) return Effect.void
-      const message = `The account moves to the cell ${cell}, or has: repeat this there.`
-      return Effect.fail(new ServiceUnavailable({ message }))
+      const message = "The account moves to another cell, or has: repeat this there."
+      return Effect.fail(new ServiceUnavailable({ message, details: [cell] }))
     })
   }
 

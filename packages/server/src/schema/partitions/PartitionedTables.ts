@@ -4,7 +4,7 @@
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { SettingsShape } from "../../base/Settings.ts"
 import { DAY_MS, type Period, timeOf } from "../../database/Period.ts"
-import { recordEventLogStart } from "../../events/EventLogStart.ts"
+import { newestRemovedChange, recordEventLogStart } from "../../events/EventLogStart.ts"
 
 /** For how many days rows are kept. */
 export type RetentionDays = Pick<
@@ -37,8 +37,13 @@ export interface RetainedTable extends PartitionedTable {
    * lock.
    */
   readonly isNeeded?: string
-  /** An INSERT that records the removal of rows, given as a table or CTE. It is part of the same transaction. */
-  readonly recordRemoval?: (rows: string) => string
+  /** What is recorded of a removal. */
+  readonly removal?: {
+    /** The query of the newest position, of `transaction_id` and `id`, among rows that are given as a table or CTE. */
+    readonly newest: (rows: string) => string
+    /** The INSERT of what such a query finds. It is part of the removal's transaction. */
+    readonly record: (newest: string) => string
+  }
 }
 
 /**
@@ -115,7 +120,7 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
         UNION ALL SELECT c.id FROM disputes p JOIN ${rows} c ON c.resource_id = p.charge_id
           WHERE p.status IN ('open', 'under_review')`
     },
-    recordRemoval: recordEventLogStart
+    removal: { newest: newestRemovedChange, record: recordEventLogStart }
   },
   // Money has no retention. Three tenths of each page of charges are for their updates.
   { name: "charges", period: "quarter", storage: "fillfactor = 70" },

@@ -39,7 +39,7 @@ export const expired = (known: ReadonlyArray<Partition>, limit: number): Readonl
   known.filter(({ before }) => timeOf(before) <= limit)
 
 const removePartition = Effect.fnUntraced(function* (
-  { name: table, neededIds, recordRemoval }: RetainedTable,
+  { name: table, neededIds, removal }: RetainedTable,
   partition: Partition
 ) {
   const { before, from, name } = partition
@@ -55,11 +55,19 @@ const removePartition = Effect.fnUntraced(function* (
     // The same search as under the lock, after the read above has filled the cache.
     yield* runStep([readsByIndex, `PERFORM count(*) FROM (${needed}) needed`])
   }
+  // Before the lock: it may look through many rows. An expired partition gets no more.
+  const newest =
+    removal &&
+    (yield* sql.unsafe<{ transaction_id: string; id: string }>(
+      `SELECT n.transaction_id::text, n.id FROM (${removal.newest(name)}) n`
+    ))
   yield* runStep([
     `LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE`,
     `ALTER TABLE ${table} DETACH PARTITION ${name}`,
     ...(needed === undefined ? [] : [readsByIndex, `INSERT INTO ${table} ${needed}`]),
-    ...(recordRemoval === undefined ? [] : [recordRemoval(name)]),
+    ...(newest ?? []).map(({ id, transaction_id }) =>
+      removal!.record(`SELECT '${transaction_id}'::xid8 AS transaction_id, '${id}'::uuid AS id`)
+    ),
     `DROP TABLE ${name}`,
     `INSERT INTO removed_partitions (parent, name, from_id, before_id, kept)
       SELECT '${table}', '${name}', ${from === null ? "NULL" : `'${from}'`}, '${before}', count(*)
@@ -78,7 +86,7 @@ const MOST_NEEDED = 10_000
 
 /** Removes expired rows of the default partition, a bounded number at a time. */
 const deleteExpiredFromDefault = Effect.fnUntraced(function* (
-  { isNeeded, name: table, neededIds, recordRemoval }: RetainedTable,
+  { isNeeded, name: table, neededIds, removal }: RetainedTable,
   limit: number
 ) {
   const sql = yield* SqlClient
@@ -92,7 +100,7 @@ const deleteExpiredFromDefault = Effect.fnUntraced(function* (
             ${neededIds === undefined ? "" : `AND (id IN (${neededIds(rest, before)})) IS NOT TRUE`}
           ORDER BY id LIMIT ${ROWS_PER_DELETE}
         ) ${isNeeded === undefined ? "" : `AND NOT (${isNeeded})`} RETURNING *
-      )${recordRemoval === undefined ? "" : `, recorded AS (${recordRemoval("removed")})`}
+      )${removal === undefined ? "" : `, recorded AS (${removal.record(removal.newest("removed"))})`}
       SELECT count(*) AS count FROM removed`
     )
     count = Number(row?.count)
