@@ -74,6 +74,13 @@ const startCells = Effect.gen(function* () {
     keys: "",
     connections: ""
   })
+  const answers = Effect.promise(() =>
+    fetch(`http://127.0.0.1:${routerPort}/v1/account`).then(
+      () => true,
+      () => false
+    )
+  )
+  yield* eventually(answers, (isThere) => isThere)
   /** The router's own answer to who watches it; the small one has none. */
   const health = (status: number) =>
     hasHaproxy
