@@ -11,7 +11,7 @@
  *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
- * - A change of what belongs to an account that moves to another cell, or has, is refused: it would be lost, or done in both.
+ * - A change of a resource of an account that moves to another cell, or has, is refused: it would be lost, or done in both.
  * - Each request with the installation's token, or in a session of it, is counted, and is an entry of the audit log before it is served.
  *
  * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49, OPR-201, OPR-391.
@@ -83,9 +83,9 @@ export const make = Effect.gen(function* () {
     }
     const inAccounts = accountLimit(accountOf, access, kind)
     const isHere =
-      endpoint.method === "GET" || accounts !== "resource"
-        ? () => Effect.void
-        : notMoved(accountOf, endpoint.path, kind)
+      endpoint.method !== "GET" && accounts === "resource" && !staysPossible(endpoint.path)
+        ? notMoved(accountOf, kind!)
+        : () => Effect.void
     const withPersonalData = personalDataOf(audit, endpoint, access, kind)
 
     return (request, admit) =>
@@ -190,14 +190,16 @@ const accountLimit =
     )
   }
 
-const MOVE = "/accounts/:id/move"
+/** The move can be repeated, and approvals that hold it up decided. */
+const staysPossible = (path: string): boolean =>
+  path.endsWith("/accounts/:id/move") || resourceKindOf(path) === "approvals"
 
-/** Refuses where the resource's account moves to another cell, or has. The move can be repeated, and approvals that hold it up decided. */
+/** Refuses where the resource's account moves to another cell, or has. */
 const notMoved =
-  (accountOf: AccountOf["Service"], path: string, kind: ResourceKind | undefined) =>
+  (accountOf: AccountOf["Service"], kind: ResourceKind) =>
   ({ params }: Request): Effect.Effect<void, ServiceUnavailable | Unavailable> => {
     const id = params["id"] ?? ""
-    if (kind === undefined || kind === "approvals" || path.endsWith(MOVE) || !isUuid(id)) return Effect.void
+    if (!isUuid(id)) return Effect.void
     return Effect.flatMap(accountOf.movedTo(kind, id), (cell) => {
       if (cell === undefined) return Effect.void
       const message = "The account moves to another cell, or has: repeat this there."
