@@ -22,6 +22,8 @@ export interface Sent {
 export interface Work {
   /** In the order of their names, each once. An index of a partition has the name of its partitioned index. */
   readonly indexes: ReadonlyArray<string>
+  /** Of `indexes`, those of which more than a few rows were looked at: in a partition of a few hundred, estimates tie. */
+  readonly readIndexes: ReadonlyArray<string>
   /** Tables that are read from end to end. */
   readonly fullScans: ReadonlyArray<string>
   /** Rows that scans looked at, those that they threw away included. */
@@ -155,31 +157,30 @@ interface Node {
   readonly Plans?: ReadonlyArray<Node>
 }
 
+const FEW_ROWS = 500
+
 const workOf = (plan: Node, indexName: (name: string) => string): Work => {
   const nodes = all(plan)
+  const namesOf = (some: ReadonlyArray<Node>) => [
+    ...new Set(some.flatMap((node) => (node["Index Name"] === undefined ? [] : indexName(node["Index Name"]))))
+  ]
   const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
   return {
-    indexes: [
-      ...new Set(nodes.flatMap((node) => (node["Index Name"] === undefined ? [] : indexName(node["Index Name"]))))
-    ].toSorted(),
+    indexes: namesOf(nodes).toSorted(),
+    readIndexes: namesOf(nodes.filter((node) => rowsOf(node) > FEW_ROWS)).toSorted(),
     fullScans: nodes
       .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
       .flatMap((node) => node["Relation Name"] ?? [])
       // It has one row.
       .filter((table) => table !== "installation_settings"),
-    rows: Math.round(
-      scans.reduce(
-        (sum, node) =>
-          sum +
-          node["Actual Loops"] *
-            (node["Actual Rows"] +
-              (node["Rows Removed by Filter"] ?? 0) +
-              (node["Rows Removed by Index Recheck"] ?? 0)),
-        0
-      )
-    ),
+    rows: Math.round(scans.reduce((sum, node) => sum + rowsOf(node), 0)),
     pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
   }
 }
+
+/** Rows that a scan looked at, those that it threw away included. */
+const rowsOf = (node: Node) =>
+  node["Actual Loops"] *
+  (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0))
 
 const all = (node: Node): ReadonlyArray<Node> => [node, ...(node.Plans ?? []).flatMap(all)]

@@ -45,6 +45,8 @@ const sorted = (names: ReadonlyArray<string>) => [...new Set(names)].toSorted()
 
 const ALL = 9
 
+const EMPTY = "empty tables"
+
 /** Oldest first, a list uses the same indexes. */
 const ASCENDING = " oldest first"
 
@@ -150,6 +152,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
 
     const together = (one: Work, other: Work): Work => ({
       indexes: sorted([...one.indexes, ...other.indexes]),
+      readIndexes: sorted([...one.readIndexes, ...other.readIndexes]),
       fullScans: [...one.fullScans, ...other.fullScans],
       rows: one.rows + other.rows,
       pages: one.pages + other.pages
@@ -170,8 +173,11 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         }
         writeFileSync(fixture, `${JSON.stringify(allowed, undefined, 2)}\n`)
       }
-      const others = [...done].flatMap(([name, { indexes }]) => {
-        const found = indexes.filter((index) => !(allowed[name.replace(ASCENDING, "")] ?? []).includes(index))
+      // How many rows each partition has depends on the day of the quarter. In a small one any index is as good.
+      const others = [...done].flatMap(([name, { indexes, readIndexes }]) => {
+        const found = (title === EMPTY ? indexes : readIndexes).filter(
+          (index) => !(allowed[name.replace(ASCENDING, "")] ?? []).includes(index)
+        )
         return found.length === 0 ? [] : [[name, found]]
       })
       assert.deepStrictEqual(others, [], title)
@@ -287,7 +293,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           const { makeCaller } = yield* TestService
           yield* withoutAutovacuum
           const big = tenantOf(yield* makeCaller())
-          assertPlans("empty tables", yield* askAll(big, ALL), 1)
+          assertPlans(EMPTY, yield* askAll(big, ALL), 1)
 
           yield* loading(loadRows([big], 1, "1 hour"), true)
           assertPlans("one account", yield* askAll(yield* withRows(big), ALL), 1)
