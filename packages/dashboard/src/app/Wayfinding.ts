@@ -4,7 +4,7 @@
  * Guarantees:
  * - The title of the tab is that of the page.
  * - After a link the focus is on the heading, which a screen reader reads; after "back" on the row that was opened. A page that is
- *   opened first keeps the browser's focus, and so does a change of filters. Whoever is back in the search before the page is there
+ *   opened first keeps the browser's focus, and so does a change of filters. A user who is back in the search before the page is there
  *   stays in it.
  * - After an action that takes its own button away, the focus is on the result: the row it was in, else the state of the page.
  */

@@ -154,7 +154,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
         "ACCOUNT_RESTRICTED"
       )
       assert.strictEqual((yield* byOperator({})).status, 201)
-      // Whoever sees masked data sees no recipient.
+      // An operator who sees masked data sees no recipient.
       const { call } = yield* makeOperator("viewer")
       const shown = yield* call<typeof changed>("GET", `/operator/v1/accounts/${accountId}`)
       assert.deepStrictEqual(shown.body.limits.recipients, ["52998224725", "ana@example.com"].map(maskPixKey))

@@ -67,7 +67,7 @@ describe("sign-ins of an address", () => {
     })
   )
 
-  it.effect("OPR-6: each of a hundred right credentials is accepted, whoever else of its address fails", () =>
+  it.effect("OPR-6: each of a hundred right credentials is accepted while others of its address fail", () =>
     Effect.gen(function* () {
       const signIns = yield* doorFor((token) => token.startsWith(right))
       tried(signIns, "10.0.0.1", "x", 40)
@@ -150,7 +150,7 @@ layer(TestService.layer({ settings }), {
       assertRefused(yield* guess("203.0.113.7", proxy), "RATE_LIMITED")
       assertRefused(yield* guess("203.0.113.8", proxy), "UNAUTHORIZED")
       assertRefused(yield* guess("no address", proxy), "UNAUTHORIZED")
-      // Whoever is no proxy cannot choose an address.
+      // A caller that is not a proxy cannot choose an address.
       for (let i = 0; i < 40; i++) assertRefused(yield* guess(`203.0.113.${i}`, "127.0.9.4"), "UNAUTHORIZED")
       assertRefused(yield* guess("203.0.113.99", "127.0.9.4"), "RATE_LIMITED")
 

@@ -1,4 +1,4 @@
-/** One truth for all worker processes: whichever answers a scrape, and whoever ended meanwhile. */
+/** One truth for all worker processes: whichever answers a scrape, also after one has ended. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

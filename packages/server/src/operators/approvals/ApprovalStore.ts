@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A decision is one statement. It decides a pending, unexpired request, by an active operator who may approve, who did not
- *   request it and whom it does not concern. Whoever made a credential counts as its owner does. An approval needs a requester
+ *   request it and whom it does not concern. The operator who made a credential counts as its owner does. An approval needs a requester
  *   who may still request it.
  * - Of several decisions about one request at the same moment one is made, by the rights that operators have when it is made.
  * - An equal request that is pending is found instead of stored again.

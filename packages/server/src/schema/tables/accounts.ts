@@ -165,7 +165,7 @@ export const accountTables = [
     amount bigint NOT NULL CHECK (amount > 0), -- cents
     created_at timestamptz NOT NULL,
     debit_after bigint, -- the balance of the debit after it; null: neither available, pending nor blocked
-    credit_after bigint, -- likewise of the credit
+    credit_after bigint, -- the same of the credit
     fee bigint, -- cents of the amount that are a fee; null: none
     source_id uuid, -- the refund, dispute or exception's return that it is of; null: the resource itself
     day date NOT NULL, -- in the installation's time zone; never before that of the position before

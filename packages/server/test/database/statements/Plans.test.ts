@@ -240,7 +240,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
     const isOfAllAccounts = (name: string) =>
       name.startsWith("/operator/") && !/account_id|endpoint_id|key_id|resource_id|charge_id|end_to_end_id/.test(name)
 
-    it.effect("queues read what a round takes, however much is due, of whomever", () =>
+    it.effect("queues read what a round takes, however much is due, of however many accounts", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const tenants = [yield* makeCaller(), yield* makeCaller(), yield* makeCaller()].map(tenantOf)
