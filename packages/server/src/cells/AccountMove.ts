@@ -15,7 +15,7 @@
  */
 import * as Effect from "effect/Effect"
 import { type Connection, query, type StatementFailed } from "./Connection.ts"
-import { type Cells, cellOf, CannotMove, requireAlone, requireFit } from "./Fitness.ts"
+import { type Cells, cellOf, CannotMove, requireAlone, requireFit, requireOwnExceptions } from "./Fitness.ts"
 import { isOwned, type Moved, movedTables } from "./OwnedRows.ts"
 import { transferRows } from "./RowTransfer.ts"
 
@@ -162,6 +162,7 @@ const transfer = Effect.fnUntraced(function* (
   yield* Effect.forEach([source, target], (each) => query(each, BEGIN))
   yield* query(source, splitRecoveries(moved))
   yield* query(source, lockMoney(moved))
+  yield* requireOwnExceptions(source, moved)
   const rows = yield* transferRows(move, moved)
   yield* copyReceivers(move)
   // No account gets the deleted connection any more; one that got it since the first look is seen.

@@ -54,17 +54,7 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
       `SELECT 1 FROM connection_keys own JOIN connection_keys other USING (client)
         WHERE $1::uuid IS NOT NULL AND own.connection_id = $2 AND other.connection_id <> $2 LIMIT 1`
     ],
-    ...tablesOfBoth.flatMap(([table, what]) => [
-      [
-        `The account has ${what} of another connection, which would stay behind.`,
-        `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2
-          ${table === "payouts" ? "AND (connection_id IS NOT NULL OR attempts > 0)" : ""} LIMIT 1`
-      ] as const,
-      [
-        `Another account has ${what} of the connection ${name}.`,
-        `SELECT 1 FROM ${table} WHERE account_id <> $1 AND connection_id = $2 LIMIT 1`
-      ] as const
-    ]),
+    ...tablesOfBoth.flatMap(ofOneOnly),
     [
       "The account has moved money at another bank account, whose books would stay behind.",
       "SELECT 1 FROM ledger_transfers WHERE account_id = $1 AND connection_id <> $2 LIMIT 1"
@@ -86,6 +76,10 @@ export const requireAlone = (source: Connection, moved: Moved) =>
         AND status IN ('pending', 'approved') LIMIT 1`
     ]
   ])
+
+/** An operator may accept a payment into another account until the ledger is locked: it is asked again then. */
+export const requireOwnExceptions = (source: Connection, moved: Moved) =>
+  requireNone(source, moved, ofOneOnly(["acquirer_exceptions", "exceptions"]))
 
 /** Refuses with the sentence of the first query, of account and connection, that finds a row. */
 const requireNone = Effect.fnUntraced(function* (
@@ -110,6 +104,20 @@ const tablesOfBoth = [
   ["acquirer_exceptions", "exceptions"],
   ["acquirer_orders", "orders"]
 ] as const
+
+/** No row is of the account and of another connection, or the other way round. */
+const ofOneOnly = ([table, what]: readonly [string, string]) =>
+  [
+    [
+      `The account has ${what} of another connection, which would stay behind.`,
+      `SELECT 1 FROM ${table} WHERE account_id = $1 AND coalesce(connection_id, '${SIMULATOR_CONNECTION}') <> $2
+        ${table === "payouts" ? "AND (connection_id IS NOT NULL OR attempts > 0)" : ""} LIMIT 1`
+    ],
+    [
+      `Another account has ${what} of the connection.`,
+      `SELECT 1 FROM ${table} WHERE account_id <> $1 AND connection_id = $2 LIMIT 1`
+    ]
+  ] as const
 
 const requireEqualCells = Effect.fnUntraced(function* ({ secretsKeys, source, target }: Cells) {
   const schemaOf = (connection: Connection) =>

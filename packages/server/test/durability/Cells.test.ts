@@ -310,6 +310,35 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
     }).pipe(Effect.scoped)
   )
 
+  it.effect("OPR-392: stays where a payment to another bank account is accepted into it meanwhile", () =>
+    Effect.gen(function* () {
+      const [a, b] = [yield* startCell("a"), yield* startCell("b")]
+      const [bank, another] = [yield* startDouble({ profile: "efi" }), yield* startDouble({ profile: "efi" })]
+      const [{ accountId, key }, exceptionId] = yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const account = yield* accountAt(bank)
+        yield* accountAt(another)
+        another.provider.receipts.receive({ key: another.key, cents: 1234 })
+        const [row] = yield* eventually(
+          Effect.andThen(sweepNow, sql<{ id: string }>`SELECT id FROM acquirer_exceptions`),
+          (rows) => rows.length === 1
+        )
+        return [account, row!.id] as const
+      }).pipe(a.inside)
+      const accept = operated("POST", `/exceptions/${exceptionId}/resolve`, {
+        action: "accept",
+        account_id: accountId,
+        reason: "they agreed"
+      }).pipe(a.inside)
+      const { message } = yield* Effect.flip(
+        moved(a, b, accountId, (line) => (line.startsWith("Frozen") ? Effect.asVoid(accept) : Effect.void))
+      )
+      assert.include(message, "exceptions of another connection")
+      yield* moved(a, b, accountId, undefined, undoMove)
+      yield* Effect.andThen(created(key), assertLedgerHolds).pipe(a.inside)
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("OPR-391, OPR-392: is used meanwhile: 503 for it alone, and nothing is lost or doubled", () =>
     Effect.gen(function* () {
       const [a, b] = [yield* startCell("a"), yield* startCell("b")]
