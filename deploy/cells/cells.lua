@@ -72,10 +72,10 @@ local cellOfKey = map("/etc/envoy/keys.map")
 local cellOfConnection = map("/etc/envoy/connections.map")
 
 function cellOf(path, key)
-  local connection = path:gsub("^/webhooks/", "/"):match("^/([^/?]+)")
-  if cellOfConnection[connection] then return cellOfConnection[connection] end
+  if not path:match("^/v1/") then return cellOfConnection[path:gsub("^/webhooks/", "/"):match("^/([^/?]+)")] end
+  if not key or #key > 256 then return nil end
   -- The map wins over the key's own cell: an account may have moved.
-  return key and (cellOfKey[sha256(key)] or key:match("^pix_([^.]+)%.")) or nil
+  return cellOfKey[sha256(key)] or key:match("^pix_([^.]+)%.")
 end
 
 function envoy_on_request(request)

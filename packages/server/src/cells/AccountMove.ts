@@ -15,7 +15,7 @@
  */
 import * as Effect from "effect/Effect"
 import { type Connection, query, type StatementFailed } from "./Connection.ts"
-import { type Cells, cellOf, CannotMove, requireAlone, requireFit, requireOwnExceptions } from "./Fitness.ts"
+import { type Cells, cellOf, CannotMove, requireAlone, requireFit, requireUnchanged } from "./Fitness.ts"
 import { isOwned, type Moved, movedTables } from "./OwnedRows.ts"
 import { transferRows } from "./RowTransfer.ts"
 
@@ -44,7 +44,7 @@ export const moveAccount = Effect.fnUntraced(function* (move: Move) {
   if (yield* isHere(source, accountId)) {
     const moved = yield* requireFit(move, accountId)
     yield* say(yield* forecast(source, moved))
-    yield* freeze(source, accountId, to)
+    yield* freeze(source, moved, to)
     yield* say(`Frozen: the account's keys get 503 in ${from}.`)
     yield* transfer(move, moved, { from, to }, requireAlone(source, moved))
   }
@@ -111,8 +111,15 @@ const forecast = Effect.fnUntraced(function* (source: Connection, moved: Moved) 
 const SETTLE_SECONDS = 2
 
 /** Refuses the account's requests from now on, and waits for those that came before. */
-const freeze = Effect.fnUntraced(function* (source: Connection, accountId: string, to: string) {
-  yield* query(source, "UPDATE accounts SET moved_to = $2 WHERE id = $1", [accountId, to])
+const freeze = Effect.fnUntraced(function* (source: Connection, { accountId, connectionId }: Moved, to: string) {
+  const frozen = yield* query(
+    source,
+    "UPDATE accounts SET moved_to = $3 WHERE id = $1 AND connection_id = $2 RETURNING id",
+    [accountId, connectionId, to]
+  )
+  if (frozen.length === 0) {
+    return yield* new CannotMove({ message: "The account has got another connection meanwhile. Repeat this." })
+  }
   // A key that was looked up before: its statement begins within the time that a connection is waited for.
   yield* Effect.sleep(`${SETTLE_SECONDS} seconds`)
   const before = yield* query<{ id: string }>(
@@ -162,7 +169,8 @@ const transfer = Effect.fnUntraced(function* (
   yield* Effect.forEach([source, target], (each) => query(each, BEGIN))
   yield* query(source, splitRecoveries(moved))
   yield* query(source, lockMoney(moved))
-  yield* requireOwnExceptions(source, moved)
+  yield* query(source, "SELECT 1 FROM acquirer_connections WHERE id = $1 FOR UPDATE", [moved.connectionId])
+  yield* requireUnchanged(source, moved)
   const rows = yield* transferRows(move, moved)
   yield* copyReceivers(move)
   // No account gets the deleted connection any more; one that got it since the first look is seen.
@@ -189,7 +197,8 @@ const NEW_GENERATION = "UPDATE caller_generation SET generation = gen_random_uui
 
 /** Money that is being booked is booked before. */
 const lockMoney = ({ accountId, connectionId }: Moved) =>
-  `SELECT 1 FROM ledger_accounts WHERE owner_id IN ('${accountId}', '${connectionId}') ORDER BY owner_id, kind FOR UPDATE`
+  `SELECT 1 FROM ledger_accounts WHERE owner_id IN ('${accountId}', '${connectionId}')
+    ORDER BY owner_id, kind <> 'available', kind FOR UPDATE -- as postings do`
 
 /** A batch of several accounts has a row for each of the account's charges then. */
 const splitRecoveries = ({ accountId }: Moved) => `

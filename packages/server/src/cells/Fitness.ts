@@ -34,13 +34,13 @@ export const cellOf = Effect.fnUntraced(function* (connection: Connection) {
 /** The account and the connection that it alone uses. */
 export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: string) {
   const { source, target } = cells
-  const [account] = yield* query<{ connection_id: string | null; is_default: boolean; name: string | null }>(
+  const [account] = yield* query<{ connection_id: string | null; is_default: boolean }>(
     source,
-    `SELECT a.connection_id, c.name, coalesce(c.is_default, false) AS is_default
+    `SELECT a.connection_id, coalesce(c.is_default, false) AS is_default
       FROM accounts a LEFT JOIN acquirer_connections c ON c.id = a.connection_id WHERE a.id = $1`,
     [accountId]
   )
-  const { connection_id: connectionId, is_default: isDefault, name } = account!
+  const { connection_id: connectionId, is_default: isDefault } = account!
   if (connectionId === null || connectionId === SIMULATOR_CONNECTION || isDefault) {
     return yield* refuse(
       "The account has no connection of its own: it moves together with one that it alone uses, and that is not the default one."
@@ -49,11 +49,7 @@ export const requireFit = Effect.fnUntraced(function* (cells: Cells, accountId: 
   const moved: Moved = { accountId, connectionId }
   yield* requireAlone(source, moved)
   yield* requireNone(source, moved, [
-    [
-      `Another connection is of the same client of the bank as ${name}: what the bank reports of both would be in two cells.`,
-      `SELECT 1 FROM connection_keys own JOIN connection_keys other USING (client)
-        WHERE $1::uuid IS NOT NULL AND own.connection_id = $2 AND other.connection_id <> $2 LIMIT 1`
-    ],
+    clientOfOne,
     ...tablesOfBoth.flatMap(ofOneOnly),
     [
       "The account has moved money at another bank account, whose books would stay behind.",
@@ -77,9 +73,16 @@ export const requireAlone = (source: Connection, moved: Moved) =>
     ]
   ])
 
-/** An operator may accept a payment into another account until the ledger is locked: it is asked again then. */
-export const requireOwnExceptions = (source: Connection, moved: Moved) =>
-  requireNone(source, moved, ofOneOnly(["acquirer_exceptions", "exceptions"]))
+/** What operators may change until the ledger and the connection are locked: it is asked again then. */
+export const requireUnchanged = (source: Connection, moved: Moved) =>
+  requireNone(source, moved, [
+    [
+      "The connection has become the default one. The account stays frozen: repeat this, or undo it.",
+      "SELECT 1 FROM acquirer_connections WHERE $1::uuid IS NOT NULL AND id = $2 AND is_default"
+    ],
+    clientOfOne,
+    ...ofOneOnly(["acquirer_exceptions", "exceptions"])
+  ])
 
 /** Refuses with the sentence of the first query, of account and connection, that finds a row. */
 const requireNone = Effect.fnUntraced(function* (
@@ -103,6 +106,12 @@ const tablesOfBoth = [
   ["disputes", "disputes"],
   ["acquirer_exceptions", "exceptions"],
   ["acquirer_orders", "orders"]
+] as const
+
+const clientOfOne = [
+  "Another connection is of the same client of the bank: what the bank reports of both would be in two cells.",
+  `SELECT 1 FROM connection_keys own JOIN connection_keys other USING (client)
+    WHERE $1::uuid IS NOT NULL AND own.connection_id = $2 AND other.connection_id <> $2 LIMIT 1`
 ] as const
 
 /** No row is of the account and of another connection, or the other way round. */

@@ -310,11 +310,11 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
     }).pipe(Effect.scoped)
   )
 
-  it.effect("OPR-392: stays where a payment to another bank account is accepted into it meanwhile", () =>
+  it.effect("OPR-391, OPR-392: ends where an operator makes it unfit meanwhile", () =>
     Effect.gen(function* () {
       const [a, b] = [yield* startCell("a"), yield* startCell("b")]
       const [bank, another] = [yield* startDouble({ profile: "efi" }), yield* startDouble({ profile: "efi" })]
-      const [{ accountId, key }, exceptionId] = yield* Effect.gen(function* () {
+      const [{ accountId, connectionId, key }, exceptionId] = yield* Effect.gen(function* () {
         const sql = yield* SqlClient
         const account = yield* accountAt(bank)
         yield* accountAt(another)
@@ -325,17 +325,31 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         )
         return [account, row!.id] as const
       }).pipe(a.inside)
-      const accept = operated("POST", `/exceptions/${exceptionId}/resolve`, {
-        action: "accept",
-        account_id: accountId,
-        reason: "they agreed"
-      }).pipe(a.inside)
-      const { message } = yield* Effect.flip(
-        moved(a, b, accountId, (line) => (line.startsWith("Frozen") ? Effect.asVoid(accept) : Effect.void))
-      )
-      assert.include(message, "exceptions of another connection")
-      yield* moved(a, b, accountId, undefined, undoMove)
-      yield* Effect.andThen(created(key), assertLedgerHolds).pipe(a.inside)
+      const body = { action: "accept", account_id: accountId, reason: "they agreed" }
+      const accept = TestService.use(({ operate }) =>
+        operate("POST", `/operator/v1/exceptions/${exceptionId}/resolve`, { body })
+      ).pipe(a.inside)
+      const makeDefault = (isDefault: boolean) =>
+        operated("PATCH", `/connections/${connectionId}`, { is_default: isDefault }).pipe(a.inside)
+      /** Why a move ends during which this is done as soon as it says this. The account works here again then. */
+      const endedBy = (word: string, meanwhile: Effect.Effect<unknown, CannotMove>) =>
+        Effect.gen(function* () {
+          const run = moved(a, b, accountId, (line) => (line.startsWith(word) ? Effect.asVoid(meanwhile) : Effect.void))
+          const { message } = yield* Effect.flip(run)
+          yield* moved(a, b, accountId, undefined, undoMove)
+          yield* created(key).pipe(a.inside)
+          return message
+        })
+
+      const refused = Effect.gen(function* () {
+        assertRefused(yield* accept, "VALIDATION_ERROR", ["account_id"])
+        return yield* new CannotMove({ message: "refused" })
+      })
+      assert.strictEqual(yield* endedBy("Frozen", refused), "refused")
+      assert.include(yield* endedBy("Rows", makeDefault(true)), "default one")
+      yield* makeDefault(false)
+      assert.include(yield* endedBy("Rows", accept), "exceptions of another connection")
+      yield* assertLedgerHolds.pipe(a.inside)
     }).pipe(Effect.scoped)
   )
 
@@ -354,7 +368,12 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         yield* Effect.forEach(Array.from({ length: CREATED }), () => created(key), { concurrency: 8 })
         if (COPIES === 0) return
         const sql = yield* SqlClient
-        yield* eventually(sql`SELECT 1 FROM deliveries WHERE status <> 'delivered'`, (rows) => rows.length === 0)
+        for (const made of [
+          sql`SELECT 1 FROM deliveries WHERE account_id = ${accountId}::uuid AND status = 'delivered'`,
+          sql`SELECT 1 FROM requests WHERE account_id = ${accountId}::uuid AND status = 201`
+        ]) {
+          yield* eventually(made, (rows) => rows.length >= CREATED)
+        }
         yield* copyCharges(account, COPIES)
       }).pipe(a.inside)
 
@@ -433,12 +452,12 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
         SELECT count(*)::integer AS count FROM charges WHERE account_id = ${accountId}::uuid`
       ).pipe(a.inside)
       assert.strictEqual(left?.count, 0)
-      const [before, meanwhile] = [false, true].map((isMoving) => {
+      const [otherwise, meanwhile] = [false, true].map((isMoving) => {
         const times = others.filter((each) => each.isMoving === isMoving).map(({ ms }) => ms)
         return `${Math.round(times.toSorted((one, next) => one - next)[Math.floor(times.length * 0.99)]!)} ms`
       })
       yield* Effect.logInfo(
-        `${lines[0]} It was for ${Math.round(refusedUntil - refusedFrom)} ms. The other's 99 %: ${before}, meanwhile ${meanwhile}.`
+        `${lines[0]} It was for ${Math.round(refusedUntil - refusedFrom)} ms. The other's 99 %: ${otherwise}, meanwhile ${meanwhile}.`
       )
     }).pipe(Effect.scoped)
   )

@@ -28,6 +28,7 @@ describe("deploy/cells/envoy.yaml", () => {
     const endpoints = read("envoy.yaml").matchAll(
       /address: (\S+), port_value: (\d+) \} \}\n\s+health_check_config: \{ port_value: (\d+) \}/g
     )
+    assert.lengthOf(servers, 8)
     assert.deepStrictEqual(
       [...endpoints].map((each) => each.slice(1).join(" ")),
       servers
@@ -44,7 +45,9 @@ describe("deploy/cells/envoy.yaml", () => {
 describe.skipIf(run("luajit", "-v").status !== 0)("deploy/cells/cells.lua", () => {
   const connection = "0199a1fd-37d2-7a1e-8451-d23f26a87900"
   // As long as a block of the digest, and about it.
+  const moved = "pix_a.moved"
   const keys = [
+    moved,
     ...Array.from({ length: 130 }, (_, length) => "k".repeat(length)),
     randomBytes(40).toString("base64url")
   ]
@@ -52,8 +55,17 @@ describe.skipIf(run("luajit", "-v").status !== 0)("deploy/cells/cells.lua", () =
 
   it("finds the cell as haproxy.cfg does", () => {
     using files = installed(maps)
+    /** Of requests whose callers name a cell themselves. */
     const cellsOf = (asked: ReadonlyArray<readonly [path: string, key?: string]>) => {
-      const calls = asked.map(([path, key]) => `print(cellOf("${path}", ${key === undefined ? "nil" : `"${key}"`}))`)
+      const calls = asked.map(
+        ([path, key]) => `
+          headers = { [":path"] = "${path}", ["x-cell"] = "a", ["x-api-key"] = ${key === undefined ? "nil" : `"${key}"`},
+            get = function(self, name) return self[name] end,
+            remove = function(self, name) self[name] = nil end,
+            add = function(self, name, value) self[name] = value end }
+          envoy_on_request({ headers = function() return headers end })
+          print(headers["x-cell"])`
+      )
       writeFileSync(join(files.etc, "asked.lua"), `dofile("${files.etc}/cells.lua")\n${calls.join("\n")}`)
       const { status, stderr, stdout } = run("luajit", join(files.etc, "asked.lua"))
       assert.strictEqual(status, 0, stderr)
@@ -66,14 +78,16 @@ describe.skipIf(run("luajit", "-v").status !== 0)("deploy/cells/cells.lua", () =
     )
     assert.deepStrictEqual(
       cellsOf([
+        ["/v1/charges", moved],
         ["/v1/charges", "pix_a.unknown"],
         ["/v1/charges", "unknown"],
+        ["/v1/charges", "k".repeat(60_000)],
         ["/v1/charges"],
         [`/${connection}/secret`],
         [`/webhooks/${connection}/secret?a=1`],
-        [`/webhooks/0199/secret`]
+        ["/webhooks/0199/secret", moved]
       ]),
-      ["a", "nil", "nil", "b", "b", "nil"]
+      ["b", "a", "nil", "nil", "nil", "b", "b", "nil"]
     )
   })
 })

@@ -95,7 +95,8 @@ export class Acceptance extends Context.Service<
 
       /** The same account as that of the charge that the payment names is named too. */
       const accountFor = Effect.fnUntraced(function* (exception: StoredException, accountId: string) {
-        yield* Effect.catchTag(accounts.get(accountId), "NotFoundError", () => Effect.fail(refusedFor("account_id")))
+        const account = yield* Effect.catchTag(accounts.get(accountId), "NotFoundError", () => Effect.undefined)
+        if (account === undefined || account.moved_to !== null) return yield* refusedFor("account_id")
         const isNamed = (exception.chargeId ?? exception.payoutId) !== null && exception.accountId === accountId
         return { accountId, charge: undefined, isNamed }
       })

@@ -77,7 +77,10 @@ export class ExceptionResolution extends Context.Service<
         accepting: Recipient | undefined,
         by: string
       ) {
-        yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
+        const accountIds = accepting === undefined ? [] : [accepting.accountId]
+        const locked = yield* lockLedgerOf(sql, [known.connectionId, ...accountIds])
+        // It has moved to another cell.
+        if (!accountIds.every((id) => locked.has(id))) return yield* new NotFoundError()
         const charge = accepting?.charge && (yield* chargeStore.lock(accepting.charge.id))
         const exception = (yield* store.lock(known.id)) ?? known
         const refused = new InvalidStateError({ status: exception.status })

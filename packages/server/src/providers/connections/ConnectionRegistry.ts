@@ -4,7 +4,7 @@
  * Guarantees:
  * - A change is applied at once in the process that made it, and within seconds in the others.
  * - A connection that is replaced is closed after its last call has ended. Calls go to the new one meanwhile.
- * - So is a connection whose row is gone (it moved to another cell).
+ * - A connection whose row is gone, as it moved to another cell, is closed after its last call.
  * - Opening a connection sends nothing and delays no other. A connection that cannot be opened stays as it was, or is
  *   unusable; the log has the reason once.
  */
