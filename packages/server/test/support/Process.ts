@@ -78,6 +78,19 @@ export const ran = (
   ...args: ReadonlyArray<string>
 ): Effect.Effect<Ended> => ending(spawned(env, args, program))
 
+/** The same, and kills it with SIGKILL as soon as it has written this. */
+export const killedAt = (
+  word: string,
+  program: string,
+  env: Readonly<Record<string, string>>,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<Ended> =>
+  ending(
+    Effect.tap(spawned(env, args, program), ({ child, written }) =>
+      Effect.sync(() => child.stdout?.on("data", () => written().includes(word) && child.kill("SIGKILL")))
+    )
+  )
+
 interface Ended {
   readonly code: number | NodeJS.Signals
   /** To either stream. */
