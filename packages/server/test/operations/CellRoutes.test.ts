@@ -44,10 +44,10 @@ describe("deploy/cells/envoy.yaml", () => {
 
 describe.skipIf(run("luajit", "-v").status !== 0)("deploy/cells/cells.lua", () => {
   const connection = "0199a1fd-37d2-7a1e-8451-d23f26a87900"
-  // As long as a block of the digest, and about it.
   const moved = "pix_a.moved"
   const keys = [
     moved,
+    // As long as two blocks of the digest, and shorter.
     ...Array.from({ length: 130 }, (_, length) => "k".repeat(length)),
     randomBytes(40).toString("base64url")
   ]
