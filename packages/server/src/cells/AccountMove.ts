@@ -16,6 +16,7 @@
 import * as Effect from "effect/Effect"
 import { type Connection, query, type StatementFailed } from "./Connection.ts"
 import { type Cells, cellOf, CannotMove, requireAlone, requireFit, requireUnchanged } from "./Fitness.ts"
+import { openTransactions } from "../ledger/Closes.ts"
 import { isOwned, type Moved, movedTables } from "./OwnedRows.ts"
 import { transferRows } from "./RowTransfer.ts"
 
@@ -122,12 +123,7 @@ const freeze = Effect.fnUntraced(function* (source: Connection, { accountId, con
   }
   // A key that was looked up before: its statement begins within the time that a connection is waited for.
   yield* Effect.sleep(`${SETTLE_SECONDS} seconds`)
-  const before = yield* query<{ id: string }>(
-    source,
-    `SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-      WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()
-        AND a.usesysid IS NOT NULL -- no autovacuum`
-  )
+  const before = yield* query<{ id: string }>(source, openTransactions)
   const ids = before.map(({ id }) => id)
   // Not by the columns of pg_stat_activity, which show an owner without privileges nothing of other roles.
   const open = query<{ writes: boolean }>(

@@ -317,9 +317,11 @@ const raiseDays = statement(
   RETURNING l.owner_id`
 )
 
-const openTransactions = `
+/** Of others than this session. A vacuum has no user, and may last for hours. */
+export const openTransactions = `
   SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-  WHERE l.locktype = 'virtualxid' AND l.pid <> pg_backend_pid() AND a.datname = current_database()`
+  WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()
+    AND a.usesysid IS NOT NULL`
 
 const areOpen = statement(
   { ids: texts },
