@@ -46,7 +46,7 @@ export const SourceObject = Schema.Literals(["charge", "refund", "dispute", "pay
 export type SourceObject = typeof SourceObject.Type
 
 /** The type by the reason of a transfer. A reason that is not here moves no money. */
-export const typeOfReason: Readonly<Record<string, BalanceTransactionType>> = {
+export const typeOfReason = {
   "charge.paid": "charge",
   "charge.released": "release",
   "charge.refund_ordered": "charge_refund",
@@ -71,7 +71,10 @@ export const typeOfReason: Readonly<Record<string, BalanceTransactionType>> = {
   "exception.dispute_won": "dispute_release",
   "exception.charged_back": "dispute_loss",
   adjustment: "adjustment"
-}
+} as const satisfies Readonly<Record<string, BalanceTransactionType>>
+
+/** Why money moves between ledger accounts. */
+export type TransferReason = keyof typeof typeOfReason
 
 /** How a Pix was asked for, as tax documents write it (NT 2026.001): of a dynamic and of a static Pix. */
 export const paymentCodes = { dynamic: "17", static: "20" } as const

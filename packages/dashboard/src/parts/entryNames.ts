@@ -24,6 +24,6 @@ export const lineTypeName = (type: string): string => (titles() as Readonly<Reco
 
 /** The word of a ledger entry's reason, or the reason itself where it is new. */
 export const entryName = (reason: string): string => {
-  const type = typeOfReason[reason]
+  const type = (typeOfReason as Readonly<Record<string, BalanceTransactionType>>)[reason]
   return type === undefined ? reason : lineTypeName(type)
 }

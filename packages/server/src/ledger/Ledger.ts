@@ -4,6 +4,7 @@
  * Guarantees:
  * - a transfer has one debit and one credit of the same amount, so that all ledger accounts together sum to zero. A credit
  *   raises a balance, a debit lowers it;
+ * - a transfer moves money as a rule of its reason says (`postingRules`);
  * - transfers and balances are written in the commit of the state change that explains them (BAL-4, BAL-8);
  * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7). A connection has
  *   its own for money that fits no charge (BAL-11); both ends of a transfer have one owner;
@@ -12,6 +13,7 @@
  * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
  *   movements never deadlock.
  */
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -37,6 +39,60 @@ export const ledgerKinds = [...ofAccount, "unallocated"] as const
 
 export type LedgerKind = (typeof ledgerKinds)[number]
 
+/**
+ * The posting rules: from which ledger account to which the transfers of each reason move money. `transfer` makes no other.
+ */
+export const postingRules: Readonly<Record<TransferReason, ReadonlyArray<`${LedgerKind}>${LedgerKind}`>>> = {
+  "charge.paid": ["acquirer>available", "acquirer>pending"],
+  "charge.released": ["pending>available"],
+  "charge.refund_ordered": ["pending>returns_in_transit", "available>returns_in_transit"],
+  "charge.refunded": ["returns_in_transit>acquirer", "blocked>acquirer", "pending>acquirer", "available>acquirer"],
+  "charge.refund_failed": ["returns_in_transit>blocked", "returns_in_transit>pending", "returns_in_transit>available"],
+  "charge.infraction": ["pending>blocked", "available>blocked"],
+  "charge.dispute_won": ["blocked>available"],
+  "charge.charged_back": [
+    "blocked>acquirer",
+    "pending>acquirer",
+    "available>acquirer",
+    // A MED took what a refund had ordered, which then failed.
+    "returns_in_transit>acquirer",
+    // A return that was smaller than the loss.
+    "acquirer>available",
+    // What other MEDs contest.
+    "pending>blocked",
+    "available>blocked",
+    "blocked>available"
+  ],
+  "payout.created": ["available>payouts_in_transit"],
+  "payout.completed": ["payouts_in_transit>acquirer", "payouts_in_transit>fees"],
+  "payout.failed": ["payouts_in_transit>available"],
+  "payout.canceled": ["payouts_in_transit>available"],
+  "exception.received": ["acquirer>unallocated", "unallocated>acquirer"],
+  "exception.accepted": [
+    "unallocated>acquirer",
+    "acquirer>available",
+    // The bank sent what the books have as failed.
+    "acquirer>unallocated",
+    "available>acquirer"
+  ],
+  "exception.matched": ["acquirer>unallocated"],
+  "exception.reversed": ["acquirer>unallocated", "unallocated>acquirer", "acquirer>available", "available>acquirer"],
+  "exception.returned": ["unallocated>acquirer", "blocked>acquirer", "available>acquirer"],
+  "exception.refund_ordered": ["available>returns_in_transit"],
+  "exception.refunded": ["returns_in_transit>acquirer"],
+  "exception.refund_failed": ["returns_in_transit>blocked", "returns_in_transit>available"],
+  "exception.infraction": ["available>blocked"],
+  "exception.dispute_won": ["blocked>available"],
+  "exception.charged_back": [
+    "blocked>acquirer",
+    "available>acquirer",
+    "acquirer>available",
+    "available>blocked",
+    "blocked>available"
+  ],
+  adjustment: ["fees>available", "available>fees"]
+}
+
 export interface Transfer {
   readonly id: string
   /** The owner of both ends: an account, or a connection where one end is `unallocated`. */
@@ -51,12 +107,12 @@ export interface Transfer {
   readonly connection_id: string | null
   /** Cents of the amount that are a fee. */
   readonly fee: number | null
-  readonly reason: string
+  readonly reason: TransferReason
   /** Epoch milliseconds. */
   readonly created_at: number
 }
 
-/** The transfer of a movement; none of zero cents. */
+/** The transfer of a movement; none of zero cents. One without a rule is a defect. */
 export const transfer = (
   ids: Ids["Service"],
   movement: {
@@ -71,10 +127,12 @@ export const transfer = (
     readonly connectionId?: string | undefined
     /** Cents of the amount that are a fee. */
     readonly fee?: number | undefined
-    readonly reason: string
+    readonly reason: TransferReason
   }
 ): ReadonlyArray<Transfer> => {
   if (movement.amount === 0) return []
+  const ends = `${movement.debit}>${movement.credit}` as const
+  if (!postingRules[movement.reason].includes(ends)) throw new Error(`no posting rule: ${movement.reason} ${ends}`)
   const { epochMs, id } = ids.next()
   return [
     {
@@ -103,7 +161,7 @@ const transferRows = rows({
   source_id: nullable(uuid()),
   connection_id: nullable(uuid()),
   fee: nullable(bigint()),
-  reason: text(),
+  reason: text<TransferReason>(),
   created_at: instant()
 })
 

@@ -106,4 +106,4 @@ export class Cancellations extends Context.Service<
   )
 }
 
-const CANCELED = { report: "canceled", reason: "charge.canceled", movements: [] } as const
+const CANCELED = { report: "canceled", movements: [] } as const

@@ -15,6 +15,7 @@ import {
   type CreateCharge
 } from "@pix-payments/domain/Charge"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import type { Emitted } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
@@ -69,18 +70,20 @@ export interface LockedCharge {
 /** The ledger accounts between which the money of a paid charge moves. */
 export type ChargePlace = "pending" | "available" | "blocked" | "returns_in_transit" | "acquirer"
 
-/** A step of a paid charge: its money, and the change of its state, if any. */
-export interface ChargeStep {
+/** A step of a charge: its money, if any, and the change of its state, if any. */
+export type ChargeStep = {
   readonly report?: ChargeReport | undefined
-  /** The reason of its transfers. */
-  readonly reason: string
   /** The refund or dispute that its transfers are of. */
   readonly sourceId?: string | undefined
-  readonly movements: ReadonlyArray<{
-    readonly debit: ChargePlace
-    readonly credit: ChargePlace
-    readonly amount: number
-  }>
+} & (
+  | { readonly reason: TransferReason; readonly movements: ReadonlyArray<ChargeMovement> }
+  | { readonly reason?: undefined; readonly movements: readonly [] }
+)
+
+interface ChargeMovement {
+  readonly debit: ChargePlace
+  readonly credit: ChargePlace
+  readonly amount: number
 }
 
 /** A decided step. */
@@ -170,23 +173,28 @@ export const decideChange = (
 /** A step of a paid charge; `undefined` where the state does not allow its report. */
 export const decideMove = (
   locked: LockedCharge,
-  { movements, reason, report, sourceId }: ChargeStep,
+  step: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
   const { charge } = locked
+  const { report, sourceId } = step
   const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
   if (report !== undefined && transition === undefined) return undefined
-  const transfers = movements.flatMap((ends) =>
-    transfer(ids, {
-      ...ends,
-      accountId: charge.accountId,
-      resourceId: charge.id,
-      sourceId,
-      connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
-      reason
-    })
-  )
-  const after = afterStep(locked, { movements, reason, report })
+  const { reason } = step
+  const transfers =
+    reason === undefined
+      ? []
+      : step.movements.flatMap((ends) =>
+          transfer(ids, {
+            ...ends,
+            accountId: charge.accountId,
+            resourceId: charge.id,
+            sourceId,
+            connectionId: charge.connectionId ?? SIMULATOR_CONNECTION,
+            reason
+          })
+        )
+  const after = afterStep(locked, step)
   return {
     after,
     change:

@@ -136,7 +136,7 @@ export const decideLoss = (
     ...movementsFrom(parts, "acquirer"),
     { debit: "blocked", credit: "available", amount: parts.released } as const
   ]
-  const step = { report, reason: "charge.charged_back", sourceId: dispute.id, movements }
+  const step = { report, reason: "charge.charged_back", sourceId: dispute.id, movements } as const
   return { step, amount, pending: parts.pending, isEmpty: leftOf(afterStep(locked, step).funds) === 0 }
 }
 

@@ -9,6 +9,7 @@
  *
  * Rules: BAL-14.
  */
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import type { ChargeFunds, ReversalParts } from "@pix-payments/domain/ChargeMoney"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -43,14 +44,14 @@ export class AcceptedMoney extends Context.Service<
     /** Moves money within the account, or to the payer for a dispute. `failureReason`: why its return failed. */
     readonly move: (
       exception: Accepted["exception"],
-      reason: string,
+      reason: TransferReason,
       movements: ReadonlyArray<AcceptedMovement>,
       more?: { readonly failureReason?: string | null; readonly disputeId?: string }
     ) => Effect.Effect<void, SqlError>
     /** Moves money to the payer, by a return that the provider names. */
     readonly giveBack: (
       exception: Accepted["exception"],
-      reason: string,
+      reason: TransferReason,
       movements: ReadonlyArray<AcceptedMovement>,
       returnId: string | undefined
     ) => Effect.Effect<void, SqlError>
@@ -65,7 +66,7 @@ export class AcceptedMoney extends Context.Service<
 
       const transfersOf = (
         { accountId, connectionId, id: resourceId }: Accepted["exception"],
-        reason: string,
+        reason: TransferReason,
         movements: ReadonlyArray<AcceptedMovement>,
         sourceId: string | undefined
       ) =>

@@ -12,6 +12,7 @@
  * Rules: BAL-16, OPR-212 to OPR-214.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -253,7 +254,7 @@ const reversal = (
 ]
 
 /** Cents that come into `unallocated`, or, below zero, leave it. */
-const ofConnection = (ids: Ids["Service"], exception: StoredException, cents: number, reason: string) =>
+const ofConnection = (ids: Ids["Service"], exception: StoredException, cents: number, reason: TransferReason) =>
   movement(ids, exception, cents < 0 ? "out" : "in", Math.abs(cents), reason)
 
 /** Cents that come into `available` of the exception's account, or, below zero, leave it. */
@@ -261,7 +262,7 @@ const ofAccount = (
   ids: Ids["Service"],
   { accountId, connectionId, id: resourceId }: StoredException,
   cents: number,
-  reason: string
+  reason: TransferReason
 ): ReadonlyArray<Transfer> => {
   const [debit, credit] = cents < 0 ? (["available", "acquirer"] as const) : (["acquirer", "available"] as const)
   return accountId === null

@@ -13,6 +13,7 @@
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { ExceptionKind } from "@pix-payments/domain/AcquirerException"
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import { chargeStatusAt } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -211,7 +212,7 @@ export const movement = (
   { connectionId, id }: Pick<StoredException, "connectionId" | "id">,
   direction: "in" | "out",
   amount: number,
-  reason: string,
+  reason: TransferReason,
   sourceId?: string
 ): ReadonlyArray<Transfer> =>
   transfer(ids, {

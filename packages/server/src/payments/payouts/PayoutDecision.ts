@@ -7,6 +7,7 @@
  * - Amount and fee return to `available` with `failed` and `canceled`, and leave transit with `completed`.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import { type PayoutReport, payoutTransition } from "@pix-payments/domain/Payout"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import type { OutboxEntry } from "../../events/Outbox.ts"
@@ -55,7 +56,7 @@ export const decideChange = (
   return {
     payout: moved,
     outbox: payoutEvents(moved, found.events, ids),
-    transfers: fromTransit[report].flatMap(({ cents, credit }) =>
+    transfers: fromTransit[report].flatMap(({ cents, credit, reason }) =>
       transfer(ids, {
         accountId: moved.accountId,
         debit: "payouts_in_transit",
@@ -64,7 +65,7 @@ export const decideChange = (
         resourceId: moved.id,
         connectionId: moved.connectionId ?? SIMULATOR_CONNECTION,
         fee: credit === "acquirer" ? 0 : moved.fee,
-        reason: `payout.${report}`
+        reason
       })
     )
   }
@@ -73,13 +74,17 @@ export const decideChange = (
 /** Where the money in transit goes. */
 const fromTransit: Record<
   PayoutReport,
-  ReadonlyArray<{ readonly credit: LedgerKind; readonly cents: (payout: StoredPayout) => number }>
+  ReadonlyArray<{
+    readonly reason: TransferReason
+    readonly credit: LedgerKind
+    readonly cents: (payout: StoredPayout) => number
+  }>
 > = {
   approved: [],
   completed: [
-    { credit: "acquirer", cents: ({ amount }) => amount },
-    { credit: "fees", cents: ({ fee }) => fee }
+    { reason: "payout.completed", credit: "acquirer", cents: ({ amount }) => amount },
+    { reason: "payout.completed", credit: "fees", cents: ({ fee }) => fee }
   ],
-  failed: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }],
-  canceled: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }]
+  failed: [{ reason: "payout.failed", credit: "available", cents: ({ amount, fee }) => amount + fee }],
+  canceled: [{ reason: "payout.canceled", credit: "available", cents: ({ amount, fee }) => amount + fee }]
 }

@@ -36,12 +36,11 @@ const change = (
   at: { readonly nowMs?: number; readonly releaseDelayMs?: number } = {}
 ) => decideChange(charge, report, facts, { ids: counting(), nowMs: CREATED + 1000, releaseDelayMs: 0, ...at })
 
-const move = (charge: StoredCharge, step: Partial<ChargeStep>, locked: Partial<LockedCharge> = {}) =>
-  decideMove(
-    { charge, funds: { ...noFunds, available: 1000 }, order: undefined, ...locked },
-    { reason: "test", movements: [], ...step },
-    { ids: counting(), nowMs: CREATED + 1000 }
-  )
+const move = (charge: StoredCharge, step: ChargeStep, locked: Partial<LockedCharge> = {}) =>
+  decideMove({ charge, funds: { ...noFunds, available: 1000 }, order: undefined, ...locked }, step, {
+    ids: counting(),
+    nowMs: CREATED + 1000
+  })
 
 /** The transfers as `debit > credit: cents`. */
 const movements = (transfers: ReadonlyArray<{ debit: string; credit: string; amount: number }> | undefined) =>
@@ -127,7 +126,11 @@ describe("The move of a charge's money", () => {
 
   it("BAL-4: the state changes with the money, which is then where it went", () => {
     const funds = { ...noFunds, pending: 300, available: 700 }
-    const decided = move(chargeIn("paid"), { report: "infraction", movements: blocking }, { funds })
+    const decided = move(
+      chargeIn("paid"),
+      { report: "infraction", reason: "charge.infraction", movements: blocking },
+      { funds }
+    )
     assert.strictEqual(decided?.after.charge.status, "infraction")
     assert.deepStrictEqual(movements(decided?.change?.transfers), [
       "pending > blocked: 300",
@@ -138,27 +141,31 @@ describe("The move of a charge's money", () => {
 
   it("BAL-10: money moves without a change of the state", () => {
     const part = [{ debit: "returns_in_transit", credit: "acquirer", amount: 400 }] as const
-    const decided = move(chargeIn("paid"), { movements: part }, { funds: { ...noFunds, inTransit: 400 } })
+    const decided = move(
+      chargeIn("paid"),
+      { reason: "charge.refunded", movements: part },
+      { funds: { ...noFunds, inTransit: 400 } }
+    )
     assert.isUndefined(decided?.change)
     assert.deepStrictEqual(movements(decided?.transfers), ["returns_in_transit > acquirer: 400"])
     assert.deepStrictEqual(decided?.after.funds, noFunds)
   })
 
   it("DSP-3: a won dispute emits no `charge.pix.paid`", () => {
-    const won = move(chargeIn("infraction"), { report: "dispute_won" })
+    const won = move(chargeIn("infraction"), { report: "dispute_won", movements: [] })
     assert.strictEqual(won?.after.charge.status, "paid")
     assert.deepStrictEqual(won?.change?.outbox.row.actions, [], "charge.pix.paid is emitted once in a charge's life")
   })
 
   it("a canceled charge has no money that could move", () => {
-    const canceled = move(chargeIn("pending"), { report: "canceled" }, { funds: noFunds })
+    const canceled = move(chargeIn("pending"), { report: "canceled", movements: [] }, { funds: noFunds })
     assert.strictEqual(canceled?.after.charge.status, "canceled")
     assert.deepStrictEqual(canceled?.transfers, [])
   })
 
   it("CHG-7: nothing is decided where the state does not allow the report", () => {
-    assert.isUndefined(move(chargeIn("pending"), { report: "refunded" }))
-    assert.isUndefined(move(chargeIn("refunded"), { report: "infraction" }))
-    assert.isUndefined(move(chargeIn("paid"), { report: "dispute_won" }))
+    assert.isUndefined(move(chargeIn("pending"), { report: "refunded", movements: [] }))
+    assert.isUndefined(move(chargeIn("refunded"), { report: "infraction", movements: [] }))
+    assert.isUndefined(move(chargeIn("paid"), { report: "dispute_won", movements: [] }))
   })
 })
