@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
+    testTimeout: 60_000,
     include: process.env["MUTATION_TESTS"]?.split(",") ?? [
       "packages/domain/test/*.test.ts",
       "packages/server/test/payments/**/*Decision.test.ts"

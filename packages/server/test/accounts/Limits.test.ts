@@ -14,6 +14,7 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import { availableOf, funded, holding, operated, paidOut, payOut, somePayout } from "../support/Money.ts"
 import { makeOperator, newestEntries } from "../support/Operators.ts"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { eventually } from "../support/Receiver.ts"
 import {
   type Answer,
   type Call,
@@ -39,6 +40,15 @@ const assertLimited = (answer: Answer<unknown>, seconds: number) => {
 const HOUR = 3600
 const DAY = 24 * HOUR
 
+/** Waits where an hour is about to end, so that a test's payouts are of one hour, and of one day. */
+const withinAnHour = Effect.flatMap(SqlClient, (sql) =>
+  eventually(
+    sql<{ left: number }>`
+      SELECT extract(epoch FROM date_trunc('hour', now()) + interval '1 hour' - now())::float8 AS left`,
+    ([row]) => row!.left > 60
+  )
+)
+
 /** 100 payouts of 1000 at once, over all of these services. */
 const hundred = (calls: ReadonlyArray<Call>, key: string) =>
   Effect.forEach(
@@ -56,6 +66,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
     "OPR-333: payouts of an account or a key beyond its number or cents are 429 until the hour or day ends",
     () =>
       Effect.gen(function* () {
+        yield* withinAnHour
         const { makeKey } = yield* TestService
         const { accountId, applicationId, key, keyId } = yield* funded(100_000)
         yield* limitKey(keyId, { payouts_per_hour: 2 })
@@ -80,6 +91,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
 
   it.effect("OPR-333: a known idempotency key is replayed beyond the limit, and a refused payout counts nothing", () =>
     Effect.gen(function* () {
+      yield* withinAnHour
       const { key, keyId } = yield* funded(5000)
       yield* limitKey(keyId, { payouts_per_day: 1, payout_cents_per_day: 4000 })
       assertLimited(yield* payOut(key, { amount: 4001 }), DAY)
@@ -102,6 +114,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
 
   it.effect("OPR-333: the next hour and the next day of the installation's zone begin anew", () =>
     Effect.gen(function* () {
+      yield* withinAnHour
       const sql = yield* SqlClient
       const { key, keyId } = yield* funded(10_000)
       yield* limitKey(keyId, { payouts_per_hour: 1, payouts_per_day: 2 })
@@ -277,6 +290,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Limits", 
 
   it.effect("OPR-333: a stolen key moves at most what it may, a hundred at once", () =>
     Effect.gen(function* () {
+      yield* withinAnHour
       const { call } = yield* TestService
       const { key, keyId } = yield* funded(100_000)
       // The callers of the key are cached without the limit.
@@ -305,6 +319,7 @@ layer(Layer.empty, { excludeTestServices: true })("Limits of two services on one
       const [first, second] = yield* Effect.all([start, start], { concurrency: 2 })
       const calls = [Context.get(first, TestService).call, Context.get(second, TestService).call] as const
       yield* Effect.gen(function* () {
+        yield* withinAnHour
         const { accountId, key } = yield* funded(200_000)
         for (const call of calls) {
           const body = { ...somePayout, ...holding }

@@ -62,6 +62,7 @@ layer(TestService.layer(), { excludeTestServices: true })("An approved key", (it
           await page.goto(`/operators/${owner.id}`)
           await visit.press("Create token")
           await visit.fill("Create token", { Name: "laptop" })
+          await page.getByRole("dialog").getByText("Another operator has to approve it.").waitFor()
           await page.getByRole("dialog").getByRole("button", { name: "Back" }).click()
           await approveNewest()
           await show("Approved: show the token (once)", /^[\w-]{40,}$/)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "../support/ChargeRequests.ts"
+import { todayLasts } from "../support/Closing.ts"
 import { funded, operated, paidCharge } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
@@ -31,6 +32,7 @@ const world = Effect.gen(function* () {
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Tasks", (it) => {
   it.effect.skipIf(!hasBrowser)("a list has any hours of any day, an account, and chips that remove each filter", () =>
     Effect.gen(function* () {
+      yield* todayLasts
       const { operatorToken, operatorUrl } = yield* TestService
       const { accountId } = yield* world
       yield* visiting(operatorUrl, async (visit) => {
@@ -156,7 +158,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await created.selectOption("today")
           await page.waitForURL("**created_after**")
           await page.getByRole("main").getByRole("row").nth(1).waitFor()
-          await created.selectOption("yesterday")
+          await created.selectOption("lastMonth")
           await page.getByText("Nothing here with these filters.").waitFor()
           await page.getByRole("list", { name: "Filters that are on" }).getByText("≥").click()
           await page.waitForURL((url) => !url.search.includes("created_after"))

@@ -33,7 +33,8 @@ const ENGLISH =
   /\b(?:operator|admin|viewer|developer|[Ss]imulator(?!\.test)|bacen|value too long|installation|true|false|null|undefined)\b|(?:Método|Origem)\s+[a-z]+\b/g
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g
-const PLAIN_DOCUMENT = /(?<![\d.-])\d{11}(?![\d.-])/g
+/** By itself: the digits of a txid may have eleven figures in a row. */
+const PLAIN_DOCUMENT = /(?<![\w.-])\d{11}(?![\w.-])/g
 
 /** What the return of a charge may answer. */
 const REFUSALS = [
@@ -104,7 +105,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Portugues
           assert.deepStrictEqual([...new Set(found)], [])
           visit.assertNoFault()
         })
-      })
+      }),
+    1_800_000
   )
 
   it.effect.skipIf(!hasBrowser)(

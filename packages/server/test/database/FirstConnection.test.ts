@@ -13,13 +13,13 @@ import { once } from "node:events"
 import * as Net from "node:net"
 import { firstConnection, Patience, sessionSettings } from "../../src/database/FirstConnection.ts"
 import { createDatabase } from "../support/Postgres.ts"
-import { eventually } from "../support/Receiver.ts"
+import { closedPort, eventually } from "../support/Receiver.ts"
 
 describe("The first connection", () => {
   it.live("waits for a PostgreSQL that is away, and says so", () =>
     Effect.gen(function* () {
       const url = yield* createDatabase()
-      const port = yield* listening(() => {}).pipe(Effect.scoped)
+      const port = yield* closedPort
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => void lines.push(String(message)))
       const starting = yield* Effect.forkChild(

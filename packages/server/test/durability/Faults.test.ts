@@ -22,7 +22,7 @@ import { type Load, OPERATOR_TOKEN, startLoad, type Target } from "../support/Lo
 import { randomFrom } from "../support/Model.ts"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
-import { eventually, receiver } from "../support/Receiver.ts"
+import { closedPort, eventually, receiver } from "../support/Receiver.ts"
 
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 3)
 const seed = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 2 ** 31))
@@ -58,8 +58,9 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
     () =>
       Effect.gen(function* () {
         const dataDir = yield* temporaryFolder
-        let database = yield* startDatabase(dataDir)
-        const { port } = database
+        // One that nobody else is given while it is free.
+        const port = yield* closedPort
+        let database = yield* startDatabase(dataDir, port)
         const service = yield* startProcess(yield* environmentOf(database.url))
         const hooks = yield* receiver()
         const load = yield* startLoad(targetOf(service), hooks)

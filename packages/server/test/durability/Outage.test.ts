@@ -11,14 +11,14 @@ import * as Scope from "effect/Scope"
 import { once } from "node:events"
 import * as Net from "node:net"
 import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
-import { eventually } from "../support/Receiver.ts"
+import { closedPort, eventually } from "../support/Receiver.ts"
 import { newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it) => {
   it.effect("ERR-9: is answered with 503 at once, and the service recovers", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryFolder
-      let database = yield* startDatabase(dataDir)
+      let database = yield* startDatabase(dataDir, yield* closedPort)
       const service = yield* startService({ databaseUrl: database.url })
       const { key } = yield* service.makeCaller()
       yield* assertServes(service, key)
@@ -56,12 +56,11 @@ const someCharge = {
   customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
 }
 
-const startDatabase = (dataDir: string, port?: number) =>
+/** The port is one that nobody else is given while it is free. */
+const startDatabase = (dataDir: string, port: number) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const started = yield* EmbeddedPostgres.start(port === undefined ? { dataDir } : { dataDir, port }).pipe(
-      Scope.provide(scope)
-    )
+    const started = yield* EmbeddedPostgres.start({ dataDir, port }).pipe(Scope.provide(scope))
     return { url: started.url, port: started.port, stop: Scope.close(scope, Exit.void) }
   })
 

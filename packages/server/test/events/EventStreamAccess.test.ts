@@ -170,7 +170,7 @@ layer(TestService.layer())("An open stream", (it) => {
       yield* TestClock.adjust("15 seconds")
       const haveEnded = () => readers.map(({ hasEnded }) => hasEnded())
       yield* Effect.promise(async () => {
-        for (let tries = 0; haveEnded().filter((has) => has).length < 2 && tries < 500; tries++) await pause(10)
+        for (let tries = 0; haveEnded().filter((has) => has).length < 2 && tries < 6000; tries++) await pause(10)
       })
       assert.deepStrictEqual([...haveEnded(), installation.hasEnded()], [true, true, false, false])
     }).pipe(Effect.scoped)

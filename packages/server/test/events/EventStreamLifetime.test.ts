@@ -10,7 +10,7 @@ import { TestService } from "../support/TestService.ts"
 /** Waits for I/O, which the test's clock does not move. */
 const until = (isTrue: () => boolean) =>
   Effect.promise(async () => {
-    for (let tries = 0; !isTrue() && tries < 1000; tries++) await pause(10)
+    for (let tries = 0; !isTrue() && tries < 6000; tries++) await pause(10)
     assert.isTrue(isTrue())
   })
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
 import { changeSchema } from "../support/LiveSchema.ts"
+import { statusOf } from "../support/Deliveries.ts"
 import { balanceOf, operated, paidCharge, payOut, simulated } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -60,7 +61,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
         const hooks = yield* receiver()
         const events = ["charge.pix.paid"]
         const bad = yield* registered(key, { url: `${hooks.url}/bad`, events })
-        yield* registered(key, { url: `${hooks.url}/good`, events })
+        const good = yield* registered(key, { url: `${hooks.url}/good`, events })
         const { mend } = yield* poisoned("INSERT", `NEW.endpoint_id = '${bad.id}'`)
         const charges = yield* Effect.forEach(Array.from({ length: 5 }), () => paidCharge(key), { concurrency: 5 })
         const idsAt = (path: string) => hooks.received.flatMap((each) => (each.path === path ? [each.body.id] : []))
@@ -78,6 +79,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
         yield* operated("POST", `/outbox-failures/${failures[0]!.id}/retry`, undefined, 202)
         yield* eventually(failuresOf(bad.id), (all) => all.some((each) => each.failures === 2))
         // A retry sends nothing again that is stored.
+        yield* statusOf(good.id, "delivered", 5)
         const sent = idsAt("/good").length
         // Sent before PostgreSQL refused them: once each, until the account was quarantined.
         const early = idsAt("/bad")

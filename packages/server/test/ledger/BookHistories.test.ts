@@ -91,7 +91,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
           yield* assertRecomputed(`accounts/${accountId}`)
           yield* assertRecomputed(`connections/${SIMULATOR_CONNECTION}`)
         }),
-      120_000
+      600_000
     )
   }
 )

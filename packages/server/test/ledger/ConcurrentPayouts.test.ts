@@ -111,7 +111,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           concurrency: 12
         })
         const simulate = (path: string, body?: Fields) =>
-          operate<{ id: string }>("POST", `/operator/v1/simulator${path}`, { body })
+          whenFree(operate<{ id: string }>("POST", `/operator/v1/simulator${path}`, { body }))
         const lives = Effect.forEach(
           charges,
           ({ id }, index) =>
@@ -129,7 +129,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         )
         const payouts = Effect.forEach(
           Array.from({ length: 30 }, (_, index) => index),
-          (index) => payOut(key, { amount: 500, ...(index % 3 === 0 ? failing : index % 3 === 1 ? holding : {}) }),
+          (index) =>
+            whenFree(payOut(key, { amount: 500, ...(index % 3 === 0 ? failing : index % 3 === 1 ? holding : {}) })),
           { concurrency: "unbounded" }
         )
         const [, answers] = yield* Effect.all([lives, payouts], { concurrency: 2 })

@@ -2,10 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
+import { makeGenerator } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Ids } from "../../src/base/Ids.ts"
+import { randomFillSync } from "node:crypto"
 import { CHANGED, statement, uuids } from "../../src/database/statements/Statement.ts"
 import {
   type LedgerKind,
@@ -17,6 +19,9 @@ import {
   transfersUnderLock
 } from "../../src/ledger/Ledger.ts"
 import { TestService } from "../support/TestService.ts"
+
+const generate = makeGenerator((target) => randomFillSync(target))
+const idsAt = (epochMs: number) => ({ next: () => generate(epochMs) })
 
 const rules = (Object.keys(postingRules) as ReadonlyArray<TransferReason>).flatMap((reason) =>
   postingRules[reason].map((ends) => {
@@ -57,7 +62,7 @@ layer(TestService.layer(), { excludeTestServices: true })("A posting", (it) => {
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const sql = yield* SqlClient
-        const ids = yield* Ids
+        const ids = idsAt(yield* Clock.currentTimeMillis)
         const accounts = [(yield* makeCaller()).accountId, (yield* makeCaller()).accountId]
         const balances = Effect.map(
           sql.unsafe<{ name: string; balance: bigint }>(findBalances),
@@ -107,19 +112,19 @@ layer(TestService.layer(), { excludeTestServices: true })("A posting", (it) => {
           stored.map(({ credit_after, debit_after }) => [centsOf(debit_after), centsOf(credit_after)]),
           after.map((ends) => [...ends])
         )
-      }).pipe(Effect.provide(Ids.layer)),
+      }),
     { arbitrary: { runs: 60 } }
   )
 
-  it.effect("each rule is drawn, and what no rule has is a defect", () =>
-    Effect.gen(function* () {
-      const ids = yield* Ids
+  it.effect("BAL-3: that no rule has is a defect", () =>
+    Effect.sync(() => {
+      const ids = idsAt(0)
       const made = (reason: TransferReason, debit: LedgerKind, credit: LedgerKind) =>
         transfer(ids, { accountId: ids.next().id, debit, credit, amount: 1, resourceId: ids.next().id, reason })
       for (const { credit, debit, reason } of rules) assert.lengthOf(made(reason, debit, credit), 1)
       assert.throws(() => made("charge.paid", "available", "acquirer"), "no posting rule")
       assert.throws(() => made("payout.failed", "available", "payouts_in_transit"), "no posting rule")
-    }).pipe(Effect.provide(Ids.layer))
+    })
   )
 })
 

@@ -21,7 +21,8 @@ for (const balancer of ["nginx", "haproxy"] as const) {
         yield* eventually(answered(`${url}/health`, "GET"), (status) => status === 200)
         const forged = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" }
         assert.strictEqual(yield* answered(String.raw`${url}/v1/a"b\c]?name=Ana`, "GET", forged), 200)
-        assert.strictEqual(yield* answered(`http://127.0.0.1:${front.operator}/operator/v1/me`, "GET", forged), 200)
+        const me = answered(`http://127.0.0.1:${front.operator}/operator/v1/me`, "GET", forged)
+        yield* eventually(me, (status) => status === 200)
 
         const called = got.filter(({ address }) => address !== undefined)
         assert.deepStrictEqual(

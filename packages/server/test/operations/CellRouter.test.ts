@@ -20,7 +20,9 @@ describe.skipIf(!hasHaproxy)("deploy/cells", () => {
         connections: `${connection} b\n`
       })
       const cellOf = (path: string, key?: string, port = ports.public) => answer(`http://127.0.0.1:${port}${path}`, key)
-      yield* eventually(cellOf("/v1/charges"), ({ status }) => status === 200)
+      // A cell gets no request before the first check of its servers.
+      for (const key of [undefined, "pix_old"])
+        yield* eventually(cellOf("/v1/charges", key), ({ status }) => status === 200)
       for (const [key, name] of [
         ["pix_old", "b"],
         ["pix_b.moved", "a"],

@@ -37,7 +37,9 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
     const found = new Map<string, ReadonlyArray<string>>()
     for (const route of reading) {
       const { path } = acceptedBy(route, world, "https://example.com")
-      const { status, text } = yield* call("GET", path)
+      // Uses of the installation's token are entries once a minute, and would take the place of older ones on a shorter page.
+      const isAudit = route.template === "/operator/v1/audit"
+      const { status, text } = yield* call("GET", isAudit ? `${path}?limit=100` : path)
       // Of what moved no money there is no receipt.
       assert.include(route.template.endsWith("/receipt") ? [200, 403, 409] : [200, 403], status, text)
       const shown = personal.filter((value) => text.includes(value))

@@ -222,10 +222,11 @@ layer(LyingProvider.withService, { excludeTestServices: true })("A lying identit
         owner
       )
       const foreign = secrets.seal("{}", { kind: "connection", id: "oidc" })
+      const changed = `${mine.cookie.slice(0, -2)}${mine.cookie.endsWith("AA") ? "BB" : "AA"}`
       for (const [name, cookie, parameters] of [
         ["no cookie", undefined, { code: "c", state: mine.state }],
         ["the cookie of another browser", other.cookie, { code: "c", state: mine.state }],
-        ["a changed cookie", `${mine.cookie.slice(0, -2)}AA`, { code: "c", state: mine.state }],
+        ["a changed cookie", changed, { code: "c", state: mine.state }],
         ["no sealed text", "pix_sign_in=x", { code: "c", state: mine.state }],
         ["a text that was sealed for something else", `pix_sign_in=${foreign}`, { code: "c", state: mine.state }],
         ["a cookie of ten minutes ago", `pix_sign_in=${late}`, { code: "c", state: mine.state }],

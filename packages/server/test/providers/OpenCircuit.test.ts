@@ -39,6 +39,7 @@ layer(
       Effect.gen(function* () {
         const bank = yield* connectedBank()
         const { connectionId, double, key } = bank
+        yield* withoutSweeps(connectionId)
         const said: Array<string> = []
         const look = Effect.provideService(
           yield* ConnectionMonitor.makeWatch,
@@ -101,6 +102,16 @@ layer(
       })
   )
 })
+
+/** Waits for the end of the first sweep, whose calls would be counted, and lets no other begin. */
+const withoutSweeps = (connectionId: string) =>
+  SqlClient.use((sql) =>
+    eventually(
+      sql`UPDATE acquirer_connections SET due_at = 'infinity'
+        WHERE id = ${connectionId}::uuid AND due_at BETWEEN now() AND now() + interval '61 seconds' RETURNING id`,
+      ({ length }) => length === 1
+    )
+  )
 
 const recoveryIsDue = SqlClient.use((sql) => sql`UPDATE charge_recoveries SET due_at = now()`)
 

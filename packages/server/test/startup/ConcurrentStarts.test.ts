@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Migrations from "../../src/schema/Migrations.ts"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
-import { newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
+import { newKey, TestService, type TestServiceOptions, whenFree } from "../support/TestService.ts"
 
 // A delivery that is answered within its time-out is sent once, however busy the machine is.
 const settings = {
@@ -65,18 +65,20 @@ layer(Layer.empty, { excludeTestServices: true })("Several processes", (it) => {
       const created = yield* Effect.forEach(
         Array.from({ length: 120 }, (_, index) => (index % 2 === 0 ? one : two)),
         ({ call }, index) =>
-          call<Charge>("POST", "/v1/charges", {
-            key,
-            idempotencyKey: newKey(),
-            body: {
-              ...someCharge,
-              customer: {
-                ...someCharge.customer,
-                email: index % 3 === 0 ? "timeout@simulator.test" : "pay@simulator.test"
-              },
-              webhook_url: url
-            }
-          }),
+          whenFree(
+            call<Charge>("POST", "/v1/charges", {
+              key,
+              idempotencyKey: newKey(),
+              body: {
+                ...someCharge,
+                customer: {
+                  ...someCharge.customer,
+                  email: index % 3 === 0 ? "timeout@simulator.test" : "pay@simulator.test"
+                },
+                webhook_url: url
+              }
+            })
+          ),
         { concurrency: 40 }
       )
       yield* eventually(

@@ -95,6 +95,11 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
             // A day later the gauges still have it, now for longer than a day. The night after, it is money of the owner.
             const isOfDay = (day: string) =>
               sql`UPDATE reconciliations SET day = ${sql.literal(day)} WHERE id = ${before.id}::uuid`
+            const isOldAs = (days: number) =>
+              sql`UPDATE acquirer_connections SET created_at = now() - ${days}::integer * interval '1 day'
+                WHERE id = ${connectionId}::uuid`
+            // The service's own night asks for nothing of a new connection.
+            yield* isOldAs(0)
             yield* isOfDay(`${TODAY} - 2`)
             const old = yield* unmatched
             assert.deepStrictEqual([old.lines, old.cents], [1, 700])
@@ -102,6 +107,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
             yield* isOfDay(`${TODAY} - 3`)
             assert.deepStrictEqual(yield* unmatched, { lines: 0, cents: 0, oldestSeconds: 0 })
             yield* isOfDay(`'${before.day}'::date`)
+            yield* isOldAs(40)
             const dueIn = yield* sql<{ hours: number }>`
           SELECT round(extract(epoch FROM due_at - now()) / 3600)::integer AS hours FROM reconciliations WHERE id = ${before.id}::uuid`
             assert.deepStrictEqual(

@@ -7,6 +7,19 @@ import { changeSchema } from "./LiveSchema.ts"
 
 const DAY_MS = 86_400_000
 
+/** Brazil's midnight, after that of UTC. */
+const MIDNIGHT_MS = 3 * 3_600_000
+
+/** More than a test takes, also on a busy machine. */
+const OF_A_TEST_MS = 240_000
+
+/** Waits for Brazil's next day where it begins within minutes: what a test has made today is then of today to its end. */
+export const todayLasts = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  const left = DAY_MS - ((now - MIDNIGHT_MS) % DAY_MS)
+  if (left < OF_A_TEST_MS) yield* Effect.sleep(left)
+})
+
 /** Runs with a clock that is some days ahead, and a little more, so that just after midnight the days before can be closed. */
 export const daysAhead =
   (days: number) =>

@@ -106,9 +106,14 @@ layer(Layer.empty, { excludeTestServices: true })("Traces", (it) => {
           })
           const eventsSent = (id: string) =>
             receiving.received.filter(({ body }) => body.data.id === id).map(({ body }) => body.event)
+          const isRetried = () => {
+            const ids = receiving.received.map(({ body }) => body.id)
+            return new Set(ids).size < ids.length
+          }
           yield* eventually(
             Effect.sync(() => [...eventsSent(charge.id), ...eventsSent(payout.id)]),
             (events) =>
+              isRetried() &&
               ["charge.pix.paid", "charge.pix.refunded", "payment.pix.failed"].every((each) => events.includes(each))
           )
           const log = yield* eventually(

@@ -12,6 +12,7 @@ import { syncBuiltinESMExports } from "node:module"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { kindOf, operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
 import { changeSchema } from "../../support/LiveSchema.ts"
+import { submittedPayout } from "../../support/Money.ts"
 import { loopback, receiver } from "../../support/Receiver.ts"
 import { type Answer, type Fields, newKey, TestService } from "../../support/TestService.ts"
 import { acceptedBy, makeWorld } from "../../support/World.ts"
@@ -126,6 +127,8 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
             idempotencyKey: newKey(),
             key
           })
+        // Nothing of the world is still on its way.
+        yield* submittedPayout(world.key, world.ids["payouts"]![0]!)
         const before = yield* seenBy(world.key)
         const unknown = yield* ask(stranger.key, unknownId)
         assert.strictEqual(unknown.status, 404)

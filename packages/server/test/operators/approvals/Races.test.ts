@@ -8,7 +8,7 @@ import { assertRefused } from "../../support/ChargeRequests.ts"
 import { assertLedgerHolds, availableOf, entriesOf, operated, payoutReaching, somePayout } from "../../support/Money.ts"
 import { makeOperator } from "../../support/Operators.ts"
 import { eventually } from "../../support/Receiver.ts"
-import { type Answer, TestService } from "../../support/TestService.ts"
+import { type Answer, TestService, whenFree } from "../../support/TestService.ts"
 import { waitingFor } from "../../support/Waiting.ts"
 
 /** Makes the calls while the request's row is locked, and unlocks it once `waiting` of their statements wait for it. */
@@ -163,7 +163,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 8 } }), 
           body: { ...somePayout, amount: 20_000 }
         })
         const { id } = asked.body
-        const calls = Array.from({ length: 50 }, (_, n) => approve((n % 2 === 0 ? other : third).call, id))
+        const calls = Array.from({ length: 50 }, (_, n) => whenFree(approve((n % 2 === 0 ? other : third).call, id)))
         const { body } = onlyDone(yield* atOnce(id, calls, { waiting: 4 }))
         yield* payoutReaching(key, body.result_id!, "completed")
         assert.strictEqual(yield* availableOf(key), available - 20_000)

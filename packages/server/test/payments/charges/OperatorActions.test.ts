@@ -42,6 +42,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       yield* simulated(`/charges/${failed.id}/fail`)
       // Without a recovery, which could end it meanwhile.
       const processing = yield* created(key)
+      yield* sql`DELETE FROM charge_recoveries WHERE ${processing.id}::uuid = ANY (charge_ids)`
       yield* sql`UPDATE charges SET status = 'processing', sequence = 1 WHERE id = ${processing.id}::uuid`
       for (const { id } of [pending, expired, paid, failed, processing]) {
         const before = yield* statusOf(key, id)

@@ -244,7 +244,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The rule 
       yield* setRule("return")
       const exception = yield* raised("")
       yield* setRule("hold")
-      assert.deepInclude(exception, { status: "open", action: "return", resolved_by: "rule" })
+      assert.deepInclude(exception, { action: "return", resolved_by: "rule" })
+      // The loop may have done it by then. `RepeatedReturns.test.ts` looks at what was only ordered.
+      assert.include(["open", "resolved"], exception.status)
       const after = yield* until(
         operated<Exception>("GET", `/exceptions/${exception.id}`),
         ({ status }) => status === "resolved"

@@ -10,7 +10,8 @@ import {
   operated,
   paidOut,
   payoutReaching,
-  retrievePayout
+  retrievePayout,
+  submittedPayout
 } from "../../support/Money.ts"
 import { loopback } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -72,7 +73,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           }
           const times = (yield* listedPayouts(key, "?limit=100")).data.map(({ created_at }) => created_at)
           assert.deepStrictEqual(times, times.toSorted().toReversed())
-          // A list item is the whole object.
+          // A list item is the whole object. The newest one's does not change any more once it is submitted.
+          yield* submittedPayout(key, expected[0]!)
           const { data } = yield* listedPayouts(key, "?limit=1")
           assert.deepStrictEqual(data[0], (yield* retrievePayout(key, data[0]!.id)).body)
         })

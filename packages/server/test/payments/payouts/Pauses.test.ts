@@ -144,7 +144,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
   )
 })
 
-layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
+// No lease runs out in the time of a test unless the test says so.
+layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, databaseConnections: 4 }), {
   excludeTestServices: true
 })("A hand-over", (it) => {
   it.effect("PAY-16: that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>

@@ -38,7 +38,7 @@ describe("An open connection", () => {
   it.live("CHG-4: calls that hang open its circuit, and the next one is not sent", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const { client, double, provider } = yield* opened({}, 1000)
+        const { client, double, provider } = yield* opened({}, 3000)
         yield* client.connection.authenticate
         double.faults.always("hang", { path: /\/cob\// })
         const emit = Effect.flatMap(emission, (order) => Effect.flip(provider.emit(order)))
@@ -57,7 +57,7 @@ describe("An open connection", () => {
   it.live("OPR-95: a page may take longer than a call, and does not open the circuit", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const { client, double, provider } = yield* opened({ profile: "efi", slowMs: 1500 }, 1000)
+        const { client, double, provider } = yield* opened({ profile: "efi", slowMs: 3500 }, 3000)
         yield* client.connection.authenticate
         double.faults.always("slow", { method: "GET", path: /\/(pix|enviados|infracoes)$/ })
         const range = yield* lastHour

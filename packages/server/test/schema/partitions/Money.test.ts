@@ -20,7 +20,7 @@ import {
   simulated
 } from "../../support/Money.ts"
 import { loopback } from "../../support/Receiver.ts"
-import { newKey, TestService } from "../../support/TestService.ts"
+import { newKey, TestService, whenFree } from "../../support/TestService.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 const TABLES = ["charges", "payouts"] as const
@@ -121,13 +121,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges a
         yield* sql.unsafe(`UPDATE idempotency_keys SET resource_id = '${moved!.id}' WHERE resource_id = '${id}'`)
         later[own] = moved!.id
       }
-      const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => create(key, {}, keys.charge), {
-        concurrency: "unbounded"
-      })
+      const asked = whenFree(create(key, {}, keys.charge))
+      const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => asked, { concurrency: "unbounded" })
       assert.deepStrictEqual([...new Set(charges.map(({ body }) => body.id))], [later["charge"]])
-      const payouts = yield* Effect.forEach(Array.from({ length: 20 }), () => payOut(key, holding, keys.payout), {
-        concurrency: "unbounded"
-      })
+      const askedToPay = whenFree(payOut(key, holding, keys.payout))
+      const payouts = yield* Effect.forEach(Array.from({ length: 20 }), () => askedToPay, { concurrency: "unbounded" })
       assert.deepStrictEqual([...new Set(payouts.map(({ body }) => body.id))], [later["payout"]])
       const paid = yield* paidCharge(key)
       const twice = yield* Effect.exit(

@@ -57,7 +57,9 @@ layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 1000 } }), 
         const silent = yield* receiver(() => {})
         yield* assertFails([[silent.url, broken("timeout")]])
         assertSameBytes(silent.received)
-        assert.strictEqual(silent.received.length, 16)
+        // On a busy machine the time of an attempt may end before its request has arrived.
+        assert.isAtMost(silent.received.length, 16)
+        assert.isAbove(silent.received.length, 8)
       })
     )
   }

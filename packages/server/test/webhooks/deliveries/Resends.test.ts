@@ -22,7 +22,7 @@ import {
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
 // Retries are due after the test has ended, unless it makes them due.
-const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 10_000 }
+const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 60_000 }
 
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("Resends", (it) => {
   it.effect(

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { readFile, stat } from "node:fs/promises"
 import { passableFolder } from "../../../support/Folders.ts"
 import { startProcess } from "../../../support/Process.ts"
+import { eventually } from "../../../support/Receiver.ts"
 
 describe("Without OPERATOR_TOKEN", () => {
   it.live("OPR-3, OPR-36: the first start writes a token into a file, names the file, and later starts accept it", () =>
@@ -28,7 +29,8 @@ describe("Without OPERATOR_TOKEN", () => {
       const second = yield* startProcess({ ...env, PROCESSES: "2" })
       assert.strictEqual(yield* statusWith(second, token), 200)
       for (const { written } of [first, second]) {
-        assert.include(written(), "the acquirer is the simulator")
+        // It follows the line that says that the service is ready.
+        yield* eventually(Effect.sync(written), (text) => text.includes("the acquirer is the simulator"))
         assert.notInclude(written(), token)
         assert.notMatch(written(), /pix_[\w-]{20}/)
       }
