@@ -77,12 +77,16 @@ export const requireAlone = (source: Connection, moved: Moved) =>
 export const requireUnchanged = (source: Connection, moved: Moved) =>
   requireNone(source, moved, [
     [
-      "The connection has become the default one. The account stays frozen: repeat this, or undo it.",
+      "The connection has become the default one.",
       "SELECT 1 FROM acquirer_connections WHERE $1::uuid IS NOT NULL AND id = $2 AND is_default"
     ],
     clientOfOne,
     ...ofOneOnly(["acquirer_exceptions", "exceptions"])
-  ])
+  ]).pipe(
+    Effect.catchTag("CannotMove", ({ message }) =>
+      refuse(`${message} The account stays frozen: repeat this, or undo it.`)
+    )
+  )
 
 /** Refuses with the sentence of the first query, of account and connection, that finds a row. */
 const requireNone = Effect.fnUntraced(function* (

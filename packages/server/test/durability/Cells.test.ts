@@ -348,7 +348,10 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
       assert.strictEqual(yield* endedBy("Frozen", refused), "refused")
       assert.include(yield* endedBy("Rows", makeDefault(true)), "default one")
       yield* makeDefault(false)
-      assert.include(yield* endedBy("Rows", accept), "exceptions of another connection")
+      assert.include(
+        yield* endedBy("Rows", accept),
+        "exceptions of another connection, which would stay behind. The account stays frozen"
+      )
       yield* assertLedgerHolds.pipe(a.inside)
     }).pipe(Effect.scoped)
   )
