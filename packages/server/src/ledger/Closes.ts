@@ -317,7 +317,7 @@ const raiseDays = statement(
   RETURNING l.owner_id`
 )
 
-/** Of others than this session. A vacuum has no user, and may last for hours. */
+/** Of others than this session. An autovacuum, which may last for hours, has no user. */
 export const openTransactions = `
   SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()
