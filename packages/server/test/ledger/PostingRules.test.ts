@@ -50,7 +50,7 @@ const findBalances = `SELECT owner_id || ' ' || kind AS name, balance FROM ledge
 const findAfter = statement(
   { resources: uuids },
   ({ resources }) => `
-  SELECT account_id, debit, credit, debit_after, credit_after FROM ledger_transfers
+  SELECT debit_after, credit_after FROM ledger_transfers
   WHERE resource_id = ANY (${resources}) ORDER BY id`
 )
 
