@@ -58,7 +58,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
         assert.strictEqual(byId.size, 10_000)
         for (const { id, url } of rows) {
           const [one, ...again] = byId.get(id) ?? []
-          assert.strictEqual(one?.path, new URL(url).pathname)
+          assert.isTrue(url.endsWith(String(one?.path)), url)
           assert.strictEqual(one?.body.id, id)
           // At most once by each killed process.
           assert.isAtMost(again.length, inFlight.has(id) ? 2 : 0, id)

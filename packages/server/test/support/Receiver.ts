@@ -6,7 +6,7 @@ import { parseNetworks } from "@pix-payments/domain/PublicUrl"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import { randomInt } from "node:crypto"
+import { randomInt, randomUUID } from "node:crypto"
 import { once } from "node:events"
 import * as Http from "node:http"
 import * as Net from "node:net"
@@ -15,6 +15,7 @@ import { inspect } from "node:util"
 /** A delivery as received. */
 export interface Received {
   readonly method: string
+  /** After the receiver's URL. */
   readonly path: string
   readonly headers: Http.IncomingHttpHeaders
   /** Names as they were written. */
@@ -37,21 +38,30 @@ export interface Receiver {
   readonly received: Array<Received>
 }
 
-/** Answers each delivery with `answer`, or 200. */
+/**
+ * Answers each delivery with `answer`, or 200. Its URL has a path of its own: its port may have been another receiver's, to
+ * which another test's service still sends.
+ */
 export const receiver = (
   answer: (received: Received, response: Http.ServerResponse) => void = (_, response) => response.end("ok")
 ): Effect.Effect<Receiver, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const received: Array<Received> = []
+      const own = `/${randomUUID().slice(0, 8)}`
       const server = Http.createServer((request, response) => {
+        const [before, path] = (request.url ?? "").split(own, 2)
+        if (before !== "" || path === undefined) {
+          response.writeHead(404).end()
+          return
+        }
         const chunks: Array<Buffer> = []
         request.on("data", (chunk: Buffer) => chunks.push(chunk))
         request.on("end", () => {
           const bytes = Buffer.concat(chunks)
           const one: Received = {
             method: request.method ?? "",
-            path: request.url ?? "",
+            path: path.startsWith("/") ? path : `/${path}`,
             headers: request.headers,
             names: request.rawHeaders.filter((_, index) => index % 2 === 0),
             bytes,
@@ -66,7 +76,7 @@ export const receiver = (
       })
       server.listen(0, "127.0.0.1")
       await once(server, "listening")
-      return { url: `http://127.0.0.1:${portOf(server)}`, received, server }
+      return { url: `http://127.0.0.1:${portOf(server)}${own}`, received, server }
     }),
     ({ server }) =>
       Effect.promise(() => {

@@ -229,7 +229,7 @@ layer(
       const sql = yield* SqlClient
       const [hostile, other] = [yield* makeCaller(), yield* makeCaller()]
       /** Deliveries of an account, each to another destination. */
-      const due = (accountId: string, count: number, host: string) => sql`
+      const due = (accountId: string, count: number, host: string, path = "/") => sql`
         WITH made AS (
           INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data,
             created_at)
@@ -239,7 +239,7 @@ layer(
         )
         INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
           attempts_made, due_at, created_at)
-        SELECT uuidv7(), m.id, 'charge.pix.paid', m.resource_id, m.account_id, 'http://n' || m.id || ${host} || '/',
+        SELECT uuidv7(), m.id, 'charge.pix.paid', m.resource_id, m.account_id, 'http://n' || m.id || ${host} || ${path},
           'http://n' || m.id || ${host}, text_digest('http://n' || m.id || ${host}), 'scheduled', 0, now(), m.created_at
         FROM made m`
       yield* due(hostile.accountId, 400, ".silent.test")
@@ -248,7 +248,8 @@ layer(
         ([row]) => row!.count >= 100
       )
       const { received, url } = yield* receiver()
-      yield* due(other.accountId, 40, `.hooks.test:${new URL(url).port}`)
+      const { pathname, port } = new URL(url)
+      yield* due(other.accountId, 40, `.hooks.test:${port}`, pathname)
       yield* eventually(
         Effect.sync(() => received.length),
         (count) => count === 40

@@ -50,14 +50,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const hooks = yield* receiver()
-      const { host, port } = new URL(hooks.url)
+      const { host, pathname, port } = new URL(hooks.url)
       const spellings: ReadonlyArray<readonly [endpoint: string, ownUrl: string]> = [
-        [hooks.url, `${hooks.url}/`],
-        [`HTTP://${host}/a`, `http://${host}/a`],
-        [`http://${host}/a/../b/./c`, `http://${host}/b/c`],
-        [`http://2130706433:${port}/d`, `http://127.0.0.1:${port}/d`],
-        [`http://${host}/é`, `http://${host}/%C3%A9`],
-        [`http://${host}\\e`, `http://${host}/e`]
+        [`HTTP://${host}${pathname}`, hooks.url],
+        [`${hooks.url}/a/../b/./c`, `${hooks.url}/b/c`],
+        [`http://2130706433:${port}${pathname}/d`, `http://127.0.0.1:${port}${pathname}/d`],
+        [`${hooks.url}/é`, `${hooks.url}/%C3%A9`],
+        [`${hooks.url}\\e`, `${hooks.url}/e`]
       ]
       for (const [url, webhook_url] of spellings) {
         for (const secret of ["of the endpoint", null]) {
@@ -83,6 +82,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         const { makeCaller } = yield* TestService
         const cases: ReadonlyArray<readonly [endpoint: string, ownUrl: string, deliveries: number]> = [
           ["https://nobody.invalid:443/x", "https://NOBODY.invalid/x", 1],
+          ["http://nobody.invalid", "http://nobody.invalid/", 1],
           ["http://nobody.invalid", "http://nobody.Invalid:80/", 1],
           ["http://nobody.invalid/x", "https://nobody.invalid/x", 2],
           ["http://nobody.invalid/x", "http://nobody.invalid/X", 2],

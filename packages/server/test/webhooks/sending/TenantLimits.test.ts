@@ -62,7 +62,7 @@ layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 600_000 } }
         const { key } = yield* makeCaller()
         const hanging = yield* Effect.forEach(Array.from({ length: 20 }), () => receiver(() => {}))
         const hooks = yield* receiver()
-        const charges = yield* Effect.forEach(
+        yield* Effect.forEach(
           Array.from({ length: 400 }),
           (_, index) => created(hostile.key, { webhook_url: `${hanging[index % 20]!.url}/` }),
           { concurrency: 20 }
@@ -72,9 +72,7 @@ layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 600_000 } }
           Effect.sync(() => hooks.received.length),
           (count) => count === 20
         )
-        // A port may have been another receiver's before, to which another service still sends.
-        const own = new Set(charges.map(({ id }) => id))
-        const taken = hanging.flatMap(({ received }) => received.filter(({ body }) => own.has(body.data.id)))
+        const taken = hanging.flatMap(({ received }) => received)
         const sql = yield* SqlClient
         const ended = yield* sql`
           SELECT a.error FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
