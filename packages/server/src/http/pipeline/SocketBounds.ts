@@ -7,7 +7,8 @@
  * - A connection whose answer is not read within `answerTimeoutMs` is reset.
  * - A body that nobody reads has at most `MOST_UNREAD_PIECES`. One more closes its connection.
  * - A connection with a streamed answer takes no further request. One more closes it.
- * - A connection that is refused as a whole (`endWith`) closes within `LINGER_MS`.
+ * - A connection that is refused as a whole (`endWith`), or closed by an answer before the end of its request, closes when the
+ *   caller has read the answer, and within `LINGER_MS`. What it sends until then is dropped, and not parsed.
  * - While the process stops, every answer has `Connection: close`. So has one that comes before the last chunk of its request.
  *
  * Why subclasses of node's server and response: the bounds apply below any routing. Measured: less than a microsecond for
@@ -30,7 +31,7 @@ export interface Limits {
 /** Maximum requests of one connection without an answer. */
 export const MAX_PIPELINED = 16
 
-/** How long a caller has to read the last bytes of a refused connection. */
+/** How long a caller has to send what is dropped, and to read the last bytes. */
 const LINGER_MS = 2000
 
 class Connection {
@@ -41,8 +42,6 @@ class Connection {
   isClosed = false
   /** Its current answer is a stream. */
   isStreaming = false
-  /** Its last bytes are written: later requests are not served. */
-  isEnding = false
   /** Written after the pending answers; then the connection closes. */
   last: string | undefined
 
@@ -121,10 +120,6 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     const { connectionState: connection, req } = response
     response.server = this
     if (connection === undefined) return true
-    if (connection.isEnding) {
-      req.socket.destroy()
-      return false
-    }
     connection.unanswered++
     connection.newest = response
     if (connection.isStreaming || connection.unanswered > MAX_PIPELINED) {
@@ -185,6 +180,9 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
   }
 
   override end(...args: ReadonlyArray<unknown>): this {
+    const { req } = this
+    // Node calls it once the answer is written. A reset would take the answer from a caller who is still sending.
+    if (!this.shouldKeepAlive && !req.complete) req.socket.destroySoon = () => endSoon(req.socket)
     super.end(...(args as []))
     const { connectionState: connection, server } = this
     if (
@@ -249,19 +247,14 @@ function answered(this: BoundedResponse): void {
 }
 
 /** Writes the last bytes. The connection closes when they are read, and within `LINGER_MS` in any case. */
-const endSoon = (socket: Socket, bytes: string): void => {
-  const connection = connections.get(socket)
-  if (connection !== undefined) connection.isEnding = true
-  if (connection?.newest?.req.complete === false) {
-    // The rest of the request may still arrive, and must not be served.
-    socket.write(bytes)
-    return socket.destroySoon()
-  }
+const endSoon = (socket: Socket, bytes = ""): void => {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   timer.unref()
   socket.once("close", () => clearTimeout(timer))
-  // Discards further input, so that the end of the connection is noticed.
-  socket.resume()
+  // Without the parser's listener: a request that still arrives is not served.
+  socket.removeAllListeners("data").on("data", ignored).resume()
+  // The parser may have paused it, of which only the parser's own listener would know.
+  socket._read(0)
   socket.end(bytes)
 }
 

@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { type ErrorBody, listed, someCharge } from "../../support/ChargeRequests.ts"
 import { unknownId } from "../../support/Declared.ts"
 import { makeOperator, sameOrigin, signIn } from "../../support/Operators.ts"
-import { exchange, open } from "../../support/RawConnection.ts"
+import { closing, exchange, open } from "../../support/RawConnection.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
 
 /** The bytes of a body in chunks of this size. */
@@ -65,6 +65,28 @@ layer(TestService.layer({}), { excludeTestServices: true })("What a body costs",
         })
       )
     }
+
+    it.effect.each([
+      ["a body that is too large", true, 413],
+      ["an unknown key", false, 401]
+    ] as const)("a caller who sends all before it reads gets the answer to %s", ([, isKnown, status]) =>
+      Effect.gen(function* () {
+        const { makeCaller, publicUrl } = yield* TestService
+        const key = isKnown ? (yield* makeCaller()).key : "pix_unknown"
+        for (let round = 0; round < 5; round++) {
+          const socket = yield* open(publicUrl)
+          socket.pause()
+          socket.write(head("/v1/charges", { "x-api-key": key, "idempotency-key": newKey() }))
+          const closed = closing(socket)
+          // More than the buffers of two sockets.
+          yield* Effect.promise(() => new Promise((sent) => socket.write(chunked("x".repeat(16 << 20), 65_536), sent)))
+          let answer = ""
+          socket.on("data", (bytes) => (answer += String(bytes))).resume()
+          yield* closed
+          assert.strictEqual(statusOf(answer), status, answer)
+        }
+      })
+    )
 
     it.effect("a revoked key, and one that never waits for a body that is too large", () =>
       Effect.gen(function* () {
