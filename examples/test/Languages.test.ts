@@ -165,9 +165,7 @@ describe("a receiver in", () => {
         assert.strictEqual(await post(await signed(eventOf("d-5"), standard.secret, new Date(Date.now() + ms))), 401)
       }
       assert.strictEqual((await fetch(url)).status, 405)
-      // One that answers before it has read all closes the connection, which a sender may see before the answer.
-      const tooLong = await post({ ...first, body: "x".repeat(1_048_577) }).catch(() => 413)
-      assert.strictEqual(tooLong, 413)
+      assert.strictEqual(await post({ ...first, body: "x".repeat(3_145_728) }), 413)
 
       // A vector was sent long ago: its time is refused once its signature is right.
       for (const { body, id, signature, timestamp } of attempts) {

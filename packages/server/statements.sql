@@ -571,10 +571,10 @@ WHERE d.id = ANY ($1::uuid[]);
 -- ledger/LineDetails.ts listed
 SELECT charge_id AS id, due_at
 FROM releases
-WHERE charge_id = ANY ($1::uuid[]) AND released_at IS NULL;
+WHERE charge_id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts listed
-SELECT id, kind, charge_id, end_to_end_id, external_id, txid, payer
+SELECT id, kind, charge_id, payout_id, end_to_end_id, external_id, txid, payer
 FROM acquirer_exceptions
 WHERE id = ANY ($1::uuid[]);
 

@@ -1,6 +1,7 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.*;
@@ -106,7 +107,11 @@ public class Receiver {
   static int statusOf(HttpExchange exchange) throws Exception {
     if (!exchange.getRequestMethod().equals("POST")) return 405;
     byte[] body = exchange.getRequestBody().readNBytes(MAX_BYTES + 1);
-    if (body.length > MAX_BYTES) return 413;
+    if (body.length > MAX_BYTES) {
+      // A sender that is still sending would lose the answer with the connection.
+      exchange.getRequestBody().transferTo(OutputStream.nullOutputStream());
+      return 413;
+    }
     var headers = exchange.getRequestHeaders();
     String id = headers.getFirst("webhook-id"), sent = headers.getFirst("webhook-timestamp");
     String reason = refusal(id, sent, headers.getFirst("webhook-signature"), body, Instant.now().getEpochSecond());

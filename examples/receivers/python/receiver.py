@@ -93,6 +93,9 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         length = int(self.headers.get("content-length") or 0)
         if length > MAX_BYTES:
+            # A sender that is still sending would lose the answer with the connection.
+            while length > 0 and (part := self.rfile.read(min(length, 65536))):
+                length -= len(part)
             return self.answer(413)
         body = self.rfile.read(length)
         reason = refusal(self.headers, body, time.time())

@@ -7,7 +7,7 @@
  * - Two attempts of a delivery are never handled at the same time, as far as the store knows.
  * - Late events are not dropped: an event older than the latest of its resource has `isStale: true`.
  * - A test delivery, whose `data.test` is true, reaches `onTest` only, never a handler of its event.
- * - At most 1 MiB of a body is read.
+ * - At most 1 MiB of a body is kept. The rest is dropped, so that a sender that is still sending gets its answer.
  *
  * @module
  */
@@ -200,10 +200,10 @@ const readBody = async (chunks: AsyncIterable<Uint8Array> | null): Promise<Array
   let length = 0
   for await (const chunk of chunks ?? []) {
     length += chunk.length
-    if (length > MAX_BYTES) return undefined
-    parts.push(chunk as Uint8Array<ArrayBuffer>)
+    if (length > MAX_BYTES) parts.length = 0
+    else parts.push(chunk as Uint8Array<ArrayBuffer>)
   }
-  return new Blob(parts).arrayBuffer()
+  return length > MAX_BYTES ? undefined : new Blob(parts).arrayBuffer()
 }
 
 const MAX_BYTES = 1_048_576

@@ -1,7 +1,7 @@
 import { afterEach, assert, describe, it, vi } from "vitest"
 import { once } from "node:events"
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, connect } from "node:net"
 import {
   type Claim,
   type DeliveryStore,
@@ -175,6 +175,26 @@ describe("a receiver", () => {
     assert.strictEqual((await receive(new Request("http://x/"))).status, 405)
     assert.strictEqual((await receive(new Request("http://x/", { method: "POST" }))).status, 401)
     assert.strictEqual(paid.mock.calls.length, 0)
+  })
+
+  it("answers 413 to a sender that sends all of a long body before it reads", async () => {
+    const server = createServer(receiverOf({ "charge.pix.paid": () => {} }).node)
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    try {
+      const socket = connect((server.address() as AddressInfo).port, "127.0.0.1")
+      socket.on("error", () => {})
+      const closed = once(socket, "close")
+      socket.pause()
+      socket.write(`POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${16 << 20}\r\n\r\n`)
+      await new Promise((sent) => socket.write("x".repeat(16 << 20), sent))
+      let answer = ""
+      socket.on("data", (bytes) => (answer += String(bytes))).resume()
+      await closed
+      assert.match(answer, /^HTTP\/1\.1 413 /)
+    } finally {
+      server.close()
+    }
   })
 
   it("logs without `onError`: failures each, refusals by reason once a minute, with a count", async () => {

@@ -202,6 +202,7 @@ const Amount = ({ of }: { readonly of: { readonly amount: number } | null }) =>
 const pages: Readonly<Record<string, string>> = {
   charge: "charges",
   payout: "payouts",
+  refund: "refunds",
   dispute: "disputes",
   exception: "exceptions"
 }

@@ -9,10 +9,13 @@ const inPortuguese: Readonly<Record<(typeof statementRemarks)[number] | (typeof 
   "it has # columns instead of #": "tem # colunas em vez de #",
   "it repeats line #: the same id, day, amount and text": "repete a linha #: o mesmo id, dia, valor e texto",
   "its amount cannot be read": "o valor não pode ser lido",
+  "its amount has no sign, and its type does not say which way it went":
+    "o valor não tem sinal, e o tipo não diz se entrou ou saiu",
   "its day cannot be read": "o dia não pode ser lido",
   "its day is to come": "o dia ainda não chegou",
   "it says neither debit nor credit": "não diz se é débito ou crédito",
   "it moves nothing": "não move nada",
+  "its days cannot be read": "os dias do extrato não podem ser lidos",
   "its closing balance cannot be read": "o saldo final não pode ser lido",
   "the day of its closing balance is to come": "o dia do saldo final ainda não chegou",
   "line #: the opening balance cannot be read": "linha #: o saldo inicial não pode ser lido",

@@ -3,7 +3,7 @@
  *
  * Guarantees (OPR-256):
  * - A close is named where its transfers, its sums, its hash or the hash of the close before it are not as they were when it was
- *   stored, and a day whose transfers have no close although a later day has one.
+ *   stored, and a day whose transfers have no close although a later day has one, or although the account has no open day.
  * - It reads the closes of the newest closed day with their transfers, or all closes with all of theirs.
  * - The first `MOST` are named. Memory is that of one owner's closes and of one slice of transfers.
  */
@@ -11,11 +11,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { Closes } from "./Closes.ts"
 import { afterClose, bookOf, closedDayOf, type CloseRow, columns, startAfter } from "./CloseRow.ts"
-import { type Book, type ClosedDay, hashOf } from "./DayDigest.ts"
+import { type Book, hashOf } from "./DayDigest.ts"
 import type { BooksOf } from "./Lines.ts"
 
 /** A day that is not as it was closed. */
@@ -40,7 +41,7 @@ export class ChainCheck extends Context.Service<
       const sql = yield* SqlClient
       const closes = yield* Closes
 
-      const checkOwner = Effect.fnUntraced(function* (of: BooksOf, ownerId: string, since: string) {
+      const checkOwner = Effect.fnUntraced(function* (of: BooksOf, ownerId: string, since: string, through: string) {
         const book = bookOf(of)
         const stored = yield* orUnavailable(sql.unsafe<CloseRow>(...closesSince({ ownerId, book, since })))
         const before = yield* closes.last(of, since)
@@ -53,9 +54,8 @@ export class ChainCheck extends Context.Service<
           if (problem !== undefined) name(row.day, problem)
           previous = row
         }
-        const last = stored.at(-1)
-        if (last === undefined) return broken
-        yield* closes.days(of, afterClose(of, before), last.day, (computed) =>
+        const last = stored.at(-1)?.day ?? ""
+        yield* closes.days(of, afterClose(of, before), last > through ? last : through, (computed) =>
           Effect.sync(() => {
             const row = known.get(computed.day)
             known.delete(computed.day)
@@ -64,7 +64,8 @@ export class ChainCheck extends Context.Service<
               return computed
             }
             const isNamed = broken.some(({ day }) => day === row.day)
-            if (!isNamed && !isSame(computed, closedDayOf(row))) name(row.day, "transfers")
+            if (!isNamed && computed.hash !== row.hash)
+              name(row.day, computed.linesHash === row.lines_hash ? "close" : "transfers")
             return startAfter(row)
           })
         )
@@ -76,14 +77,15 @@ export class ChainCheck extends Context.Service<
       return ChainCheck.of({
         check: Effect.fnUntraced(function* (extent) {
           const owners = yield* orUnavailable(
-            sql.unsafe<{ owner_id: string; book: Book; since: string }>(
+            sql.unsafe<{ owner_id: string; book: Book; since: string; through: string }>(
               extent === "full" ? everyOwner : ownersOfNewestDay
             )
           )
           const broken: Array<BrokenClose> = []
-          for (const { book, owner_id: id, since } of owners) {
+          for (const { book, owner_id: id, since, through } of owners) {
             if (broken.length >= MOST) break
-            broken.push(...(yield* checkOwner(book === "ledger" ? { accountId: id } : { connectionId: id }, id, since)))
+            const of = book === "ledger" ? { accountId: id } : { connectionId: id }
+            broken.push(...(yield* checkOwner(of, id, since, through)))
           }
           return broken.slice(0, MOST)
         })
@@ -102,13 +104,16 @@ const problemOf = (row: CloseRow, previous: CloseRow | undefined): BrokenClose["
   return isChained ? undefined : "chain"
 }
 
-const isSame = (one: ClosedDay, other: ClosedDay) =>
-  one.linesHash === other.linesHash && one.closing === other.closing && one.lines === other.lines
-
-const everyOwner = `SELECT DISTINCT owner_id, book, '-infinity' AS since FROM closes ORDER BY owner_id, book`
+/** Up to the day before an account's open day. A bank account's day is closed again where its close is gone. */
+const everyOwner = `
+  SELECT owner_id, 'ledger' AS book, '-infinity' AS since, (coalesce(min(open_day), ${TODAY}) - 1)::text AS through
+  FROM ledger_accounts WHERE kind <> 'unallocated' GROUP BY owner_id
+  UNION ALL
+  SELECT owner_id, book, '-infinity', max(day)::text FROM closes WHERE book = 'bank' GROUP BY owner_id, book
+  ORDER BY owner_id, book`
 
 const ownersOfNewestDay = `
-  SELECT owner_id, book, day::text AS since FROM closes WHERE day = (SELECT max(day) FROM closes) ORDER BY owner_id, book`
+  SELECT owner_id, book, day::text AS since, day::text AS through FROM closes WHERE day = (SELECT max(day) FROM closes) ORDER BY owner_id, book`
 
 const closesSince = statement(
   { ownerId: value("uuid"), book: value("text"), since: value("text") },

@@ -55,12 +55,13 @@ export class LineDetails extends Context.Service<
             lines.filter(({ reason }) => reason.startsWith(`${kind}.`)).map(({ resource_id }) => resource_id)
           const exceptions = yield* read<ExceptionRow>(findExceptions, ofKind("exception"))
           const accepted = [...exceptions.values()].flatMap(({ charge_id }) => charge_id ?? [])
+          const sentBack = [...exceptions.values()].flatMap(({ payout_id }) => payout_id ?? [])
           const sources = lines.flatMap(({ source_id }) => source_id ?? [])
           const pending = lines.filter(({ credit }) => credit === "pending").map(({ resource_id }) => resource_id)
           const found = {
             exceptions,
             charges: yield* read<ChargeRow>(findCharges, [...ofKind("charge"), ...accepted]),
-            payouts: yield* read<PayoutRow>(findPayouts, ofKind("payout")),
+            payouts: yield* read<PayoutRow>(findPayouts, [...ofKind("payout"), ...sentBack]),
             refunds: yield* read<RefundRow>(findRefunds, sources),
             disputes: yield* read<RefundRow>(findReturnsOfDisputes, sources),
             returns: yield* read<RefundRow>(findReturnsOfExceptions, sources),
@@ -89,7 +90,7 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
   const [kind = ""] = line.reason.split(".")
   const exception = found.exceptions.get(line.resource_id)
   const charge = found.charges.get(exception?.charge_id ?? line.resource_id)
-  const payout = found.payouts.get(line.resource_id)
+  const payout = found.payouts.get(exception?.payout_id ?? line.resource_id)
   const sourceId = line.source_id ?? ""
   const refund = found.refunds.get(sourceId)
   const back = refund ?? found.disputes.get(sourceId) ?? found.returns.get(sourceId)
@@ -157,6 +158,7 @@ interface ExceptionRow {
   readonly id: string
   readonly kind: string
   readonly charge_id: string | null
+  readonly payout_id: string | null
   readonly end_to_end_id: string | null
   readonly external_id: string | null
   readonly txid: string | null
@@ -189,7 +191,7 @@ const findPayouts = pruned("payouts", "reference, end_to_end_id, recipient_name,
 
 const findExceptions = listed(
   (ids) =>
-    `SELECT id, kind, charge_id, end_to_end_id, external_id, txid, payer FROM acquirer_exceptions WHERE id = ANY (${ids})`
+    `SELECT id, kind, charge_id, payout_id, end_to_end_id, external_id, txid, payer FROM acquirer_exceptions WHERE id = ANY (${ids})`
 )
 
 const findRefunds = listed((ids) => `SELECT id, provider_id FROM refunds WHERE id = ANY (${ids})`)
@@ -205,6 +207,4 @@ const findReturnsOfExceptions = listed(
   (ids) => `SELECT id, return_id AS provider_id FROM exception_returns WHERE id = ANY (${ids})`
 )
 
-const findReleases = listed(
-  (ids) => `SELECT charge_id AS id, due_at FROM releases WHERE charge_id = ANY (${ids}) AND released_at IS NULL`
-)
+const findReleases = listed((ids) => `SELECT charge_id AS id, due_at FROM releases WHERE charge_id = ANY (${ids})`)

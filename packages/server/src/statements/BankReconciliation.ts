@@ -5,7 +5,8 @@
  * - What the bank has and the books have not is looked up at the provider and applied as a sweep does, so that it heals. A payout
  *   that came back, and that no list had in time, is raised as a sweep would raise it.
  * - Nothing is changed in any other way. A day that is compared again finds the same.
- * - A comparison has at most `MOST` lines of each side, `MOST_LOOKED_UP` look-ups, and one at a time in a process.
+ * - A comparison has at most `MOST` lines of each side, `MOST_LOOKED_UP` look-ups, and one at a time in a process. The day is due
+ *   again in an hour where more are to be looked up.
  *
  * Rules: OPR-277 to OPR-280.
  */
@@ -132,20 +133,19 @@ export class BankReconciliation extends Context.Service<
         connectionIds: ReadonlyArray<string>,
         entries: ReadonlyArray<Entry>
       ) {
-        const lines = entries
-          .flatMap(({ bank, state }) =>
-            state === "missing_here" && bank !== undefined && bank.day === day ? [bank] : []
-          )
-          .slice(0, MOST_LOOKED_UP)
+        const missing = entries.flatMap(({ bank, state }) =>
+          state === "missing_here" && bank !== undefined && bank.day === day && bank.amount > 0 ? [bank] : []
+        )
+        const lines = missing.slice(0, MOST_LOOKED_UP)
+        const isLeft = missing.length > lines.length
         const provider =
           lines.length === 0
             ? undefined
             : yield* Effect.catchTag(acquirer.providerFor(bankAccount), "AcquirerUnclear", () => Effect.undefined)
-        if (provider === undefined) return { foreign: NONE, effects: 0 }
-        const received = lines.filter(({ amount }) => amount > 0)
-        const found = yield* lookUp(connectionIds, provider, received)
-        const rest = received.filter(({ endToEndId }) => !found.foreign.has(endToEndId ?? ""))
-        return { ...found, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, rest, day)) }
+        if (provider === undefined) return { foreign: NONE, effects: 0, isLeft: false }
+        const found = yield* lookUp(connectionIds, provider, lines)
+        const rest = lines.filter(({ endToEndId }) => !found.foreign.has(endToEndId ?? ""))
+        return { ...found, isLeft, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, rest, day)) }
       })
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
@@ -158,15 +158,17 @@ export class BankReconciliation extends Context.Service<
         const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
         const before = yield* around
         if (before === undefined) return yield* failed(`the books have more than ${MOST} movements around the day`)
-        const entries = yield* compared(due, connectionIds, bank, before, NONE)
-        const { effects, foreign } = yield* healed(due, connectionIds, entries)
+        // Whose they are does not change: others have their turn to be looked up.
+        const known = yield* store.otherKeys(due)
+        const entries = yield* compared(due, connectionIds, bank, before, known)
+        const { effects, foreign, isLeft } = yield* healed(due, connectionIds, entries)
         const after = effects > 0 ? ((yield* around) ?? before) : before
         const isSame = effects === 0 && foreign.size === 0
         yield* store.done(
           due,
           bank,
-          isSame ? entries : yield* compared(due, connectionIds, bank, after, foreign),
-          isSoon
+          isSame ? entries : yield* compared(due, connectionIds, bank, after, new Set([...known, ...foreign])),
+          isSoon || isLeft
         )
       })
 

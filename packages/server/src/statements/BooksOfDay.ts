@@ -13,6 +13,7 @@ import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { type LineDetail, LineDetails } from "../ledger/LineDetails.ts"
 import { Lines, type Movement, placeAfter, startOf } from "../ledger/Lines.ts"
 import type { BookMovement, IdFacts } from "./FourLegs.ts"
+import { endToEndIdIn } from "./StatementParts.ts"
 
 /** A line of the bank with money that may be of a payout that came back. */
 export interface CameBack {
@@ -165,7 +166,9 @@ const idsOf = ({ endToEndId, returnId }: LineDetail): ReadonlyArray<string> =>
 
 /** Of a return, an id that begins with `D`; of anything else, that of its Pix. */
 const hasOwnId = (amount: number, { endToEndId, returnId, source }: LineDetail): boolean =>
-  amount < 0 && source.object !== "payout" ? /^D\d{8}/.test(returnId ?? "") : (returnId ?? endToEndId) !== null
+  amount < 0 && source.object !== "payout"
+    ? endToEndIdIn(returnId ?? "")?.startsWith("D") === true
+    : (returnId ?? endToEndId) !== null
 
 const namesOf = (names: string) => `ANY (ARRAY(SELECT n.name FROM ${names} AS n))`
 

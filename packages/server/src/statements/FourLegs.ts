@@ -4,7 +4,7 @@
  * Guarantees:
  * - Pure. Each line and each movement of the day is in one pair or alone, and has one state.
  * - What the entries of the day have of both sides sums up to the difference of the day, cent by cent, whatever is matched.
- * - Pairs are found by id first. An amount alone pairs only where one side has no id of its own.
+ * - Pairs are found by id first. An amount alone pairs only where one side has no id of its own, and never the bank's fee.
  *
  * Rules: OPR-277, OPR-278.
  */
@@ -95,17 +95,23 @@ export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): Reado
 }
 
 /** Of a line without a movement. */
-const stateOf = ({ amount, description, endToEndId }: BankLine, facts: IdFacts): LineState => {
+const stateOf = (line: BankLine, facts: IdFacts): LineState => {
+  const { description, endToEndId } = line
   if (endToEndId !== null) {
     if (facts.unsettled.has(endToEndId)) return "state_differs"
     return facts.foreign.has(endToEndId) ? "other_key" : "missing_here"
   }
-  if (amount < 0 && fee.test(description)) return "bank_fee"
+  if (isFee(line)) return "bank_fee"
   // A bank that writes no ids calls them Pix.
   return /\bPIX\b/i.test(description) ? "missing_here" : "owner"
 }
 
-const fee = /\b(?:TARIFAS?|TAR|CESTA|MENSALIDADE|IOF|JUROS|ENCARGOS|ANUIDADE|CUSTO)\b/i
+/** A fee's text begins with what it is: the name of somebody who was paid may have such a word, too. */
+const isFee = ({ amount, description, endToEndId }: BankLine): boolean =>
+  amount < 0 && endToEndId === null && fee.test(description)
+
+const fee =
+  /^\s*(?:(?:COBR|COBRANCA|COBRANÇA|DEB|DEBITO|DÉBITO)\b[.\s]*(?:DE\s+)?)?(?:TARIFAS?|TAR|CESTA|MENSALIDADE|IOF|JUROS|ENCARGOS|ANUIDADE|CUSTO)\b/i
 
 /** Movements that an entry names at most. */
 const SUGGESTIONS = 5
@@ -155,14 +161,14 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
   for (const ofIds of [false, true]) {
     // First lines without an id, then movements without one.
     const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
-    const mayPair = ({ endToEndId }: BankLine) => ofIds || endToEndId === null
+    const mayPair = (line: BankLine) => !isFee(line) && (ofIds || line.endToEndId === null)
     pass(
       (movement) => (isOpen(movement) ? [`${movement.day} ${movement.amount}`] : []),
       (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)
     )
     pass(
       (movement) => (isOpen(movement) ? [`${movement.amount}`] : []),
-      (line) => (mayPair(line) && !fee.test(line.description) ? `${line.amount}` : undefined),
+      (line) => (mayPair(line) ? `${line.amount}` : undefined),
       (line, movement) => daysBetween(line.day, movement.day) <= 1
     )
   }

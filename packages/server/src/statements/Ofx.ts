@@ -25,7 +25,9 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   if (hasCard) return "it is the statement of a card"
   if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
   if (accounts.size > 1) return "it has several accounts"
-  const hasSigns = transactions.some(({ fields }) => /^\s*-/.test(fields["TRNAMT"] ?? ""))
+  const hasSigns = transactions.some(
+    ({ fields }) => /^\s*-/.test(fields["TRNAMT"] ?? "") && !isBalance(descriptionOf(fields))
+  )
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
   for (const [index, transaction] of transactions.entries()) {
@@ -36,12 +38,18 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   }
   const [account = null] = accounts
   const repeated = repeatedIn(lines)
+  const days = lines.map(({ day }) => day)
+  const [from, to] = [dayOf(range.from), dayOf(range.to)]
+  const problems: Array<StatementRemark> = []
+  if (from === undefined || to === undefined) problems.push("its days cannot be read")
+  if (balance.BALAMT !== undefined && balanceOf(balance) === null) problems.push("its closing balance cannot be read")
   return {
     format: "ofx",
     bank,
     account,
-    from: dayOf(range.from) ?? null,
-    to: dayOf(range.to) ?? null,
+    // Banks write days that their lines leave.
+    from: [...days, from ?? []].flat().toSorted()[0] ?? null,
+    to: [...days, to ?? []].flat().toSorted().at(-1) ?? null,
     opening: null,
     closing: balanceOf(balance),
     lines: lines.filter((line) => !repeated.has(line)),
@@ -53,7 +61,7 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
         text: description
       }))
     ],
-    problems: balance.BALAMT !== undefined && balanceOf(balance) === null ? ["its closing balance cannot be read"] : []
+    problems
   }
 }
 
@@ -62,9 +70,12 @@ interface Transaction {
   readonly fields: Record<string, string>
 }
 
+const descriptionOf = ({ MEMO = "", NAME = "" }: Transaction["fields"]): string =>
+  cleaned([NAME, MEMO].filter((each) => each !== "").join(" "))
+
 const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine | UnreadLine => {
   const { CHECKNUM = "", DTPOSTED = "", FITID = "", MEMO = "", NAME = "", TRNAMT = "", TRNTYPE = "" } = fields
-  const description = cleaned([NAME, MEMO].filter((each) => each !== "").join(" "))
+  const description = descriptionOf(fields)
   const problem = (reason: StatementRemark): UnreadLine => ({
     line,
     reason,
@@ -76,18 +87,23 @@ const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine
   if (amount === undefined) return problem("its amount cannot be read")
   if (day === undefined) return problem("its day cannot be read")
   if (amount === 0) return problem("it moves nothing")
+  const type = TRNTYPE.toUpperCase()
+  if (!hasSigns && eitherWay.has(type))
+    return problem("its amount has no sign, and its type does not say which way it went")
   return {
     line,
     day,
     // Where no amount has a sign, the type says which way.
-    amount: !hasSigns && outgoing.has(TRNTYPE.toUpperCase()) ? -amount : amount,
+    amount: !hasSigns && outgoing.has(type) ? -amount : amount,
     description,
     endToEndId: endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, fields["REFNUM"] ?? ""),
     bankId: cleaned(FITID, 64) || null
   }
 }
 
-const outgoing = new Set(["DEBIT", "PAYMENT", "FEE", "SRVCHG", "CHECK", "ATM", "POS", "DIRECTDEBIT", "XFER", "CASH"])
+const outgoing = new Set(["DEBIT", "PAYMENT", "FEE", "SRVCHG", "CHECK", "DIRECTDEBIT"])
+
+const eitherWay = new Set(["XFER", "ATM", "POS", "CASH", "OTHER", ""])
 
 /** Lines that a file has twice, with the first of each. An id that also names another line of the file says nothing. */
 const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementLine, StatementLine> => {

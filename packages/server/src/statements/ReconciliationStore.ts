@@ -83,6 +83,8 @@ export interface DueDay {
   readonly id: string
   readonly bankAccount: string
   readonly day: string
+  /** The moment until which it is claimed: another one when it was asked for, or claimed, since. */
+  readonly claimedUntil: string
 }
 
 export interface Unmatched {
@@ -100,7 +102,7 @@ export class ReconciliationStore extends Context.Service<
     /** Makes the days due of which a file has new lines, and those of its days on which only the books have something. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
     readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
-    /** `isSoon`: the day is due again in an hour. */
+    /** What was compared, unless the day was asked for or claimed since. `isSoon`: it is due again in an hour. */
     readonly done: (
       due: DueDay,
       bank: Pick<BankDay, "opening" | "closing">,
@@ -108,6 +110,8 @@ export class ReconciliationStore extends Context.Service<
       isSoon: boolean
     ) => Effect.Effect<void, Unavailable>
     readonly failed: (due: DueDay, reason: string, isSoon: boolean) => Effect.Effect<void, Unavailable>
+    /** Ids of Pix of the client's other keys, as the day's last comparison found them. */
+    readonly otherKeys: (due: DueDay) => Effect.Effect<ReadonlySet<string>, Unavailable>
     readonly get: (id: string) => Effect.Effect<ReconciliationRow, NotFoundError | Unavailable>
     readonly list: (
       bankAccount: string | undefined,
@@ -139,6 +143,9 @@ export class ReconciliationStore extends Context.Service<
           return write(
             sql.withTransaction(
               Effect.gen(function* () {
+                const claimed = yield* sql`SELECT id FROM reconciliations
+                  WHERE id = ${due.id}::uuid AND due_at = ${due.claimedUntil}::timestamptz FOR UPDATE`
+                if (claimed.length === 0) return
                 yield* sql`DELETE FROM reconciliation_lines WHERE reconciliation_id = ${due.id}::uuid`
                 yield* sql.unsafe(
                   ...insertLines({
@@ -165,7 +172,14 @@ export class ReconciliationStore extends Context.Service<
           Effect.asVoid(
             write(sql`UPDATE reconciliations SET status = 'failed', reason = ${reason}, done_at = now(),
               due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour' WHEN day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN now() + interval '24 hours' END
-              WHERE id = ${due.id}::uuid`)
+              WHERE id = ${due.id}::uuid AND due_at = ${due.claimedUntil}::timestamptz`)
+          ),
+
+        otherKeys: ({ id }) =>
+          Effect.map(
+            orUnavailable(sql<{ name: string }>`SELECT end_to_end_id AS name FROM reconciliation_lines
+              WHERE reconciliation_id = ${id}::uuid AND state = 'other_key' AND end_to_end_id IS NOT NULL`),
+            (rows) => new Set(rows.map(({ name }) => name))
           ),
 
         ...comparisons(sql)
@@ -234,13 +248,19 @@ const dueDays = (
   claim: (limit) =>
     runToCompletion(sql)(
       Effect.map(
-        sql<{ id: string; connection_id: string; day: string }>`
-          UPDATE reconciliations SET due_at = now() + interval '10 minutes'
+        sql<{ id: string; connection_id: string; day: string; claimed_until: string }>`
+          UPDATE reconciliations SET due_at = now() + interval '1 hour'
           WHERE id IN (
             SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
           )
-          RETURNING id, connection_id, day::text AS day`,
-        (found) => found.map(({ connection_id, day, id }) => ({ id, bankAccount: connection_id, day }))
+          RETURNING id, connection_id, day::text AS day, due_at::text AS claimed_until`,
+        (found) =>
+          found.map(({ claimed_until, connection_id, day, id }) => ({
+            id,
+            bankAccount: connection_id,
+            day,
+            claimedUntil: claimed_until
+          }))
       )
     )
 })

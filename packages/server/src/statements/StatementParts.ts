@@ -81,7 +81,7 @@ export const cleaned = (text: string, most = 140): string =>
 /** The first end-to-end id in texts. */
 export const endToEndIdIn = (...texts: ReadonlyArray<string>): string | null => {
   for (const text of texts) {
-    const [found] = /(?<![A-Za-z0-9])[ED]\d{8}20\d{10}[A-Za-z0-9]{11}(?![A-Za-z0-9])/.exec(text) ?? []
+    const [found] = /(?<![A-Za-z0-9])[ED][0-9A-Z]{8}20\d{10}[A-Za-z0-9]{11}(?![A-Za-z0-9])/.exec(text) ?? []
     if (found !== undefined) return found
   }
   return null

@@ -62,7 +62,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The state
       const sql = yield* SqlClient
       yield* assertLedgerHolds
       yield* sql`
-        UPDATE payouts SET status = CASE WHEN id = ${open.id}::uuid THEN 'completed' ELSE 'processing' END
+        UPDATE payouts SET status = CASE WHEN id = ${open.id}::uuid THEN 'completed' ELSE 'processing' END,
+          -- The bank is not asked for the outcome meanwhile.
+          due_at = now() + interval '1 hour'
         WHERE account_id = ${accountId}::uuid`
       assert.deepInclude(yield* verification, {
         consistent: false,

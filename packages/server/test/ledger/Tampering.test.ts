@@ -3,6 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { type CloseRow, closedDayOf, columns } from "../../src/ledger/CloseRow.ts"
+import { hashOf } from "../../src/ledger/DayDigest.ts"
 import { closeDays, tampered } from "../support/Closing.ts"
 import { operated, paidCharge, type Verification } from "../support/Money.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
@@ -89,6 +91,42 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tampering
       }
       assert.deepStrictEqual(unnamed, [])
       assert.deepStrictEqual(yield* named, [])
+    })
+  )
+
+  it.effect("OPR-256: a close whose sums are others, also with their hash, and the newest one that is gone", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      yield* paidCharge(key, 2000)
+      // Of a day that has ended.
+      yield* tampered(`UPDATE ledger_transfers SET day = day - 2 WHERE account_id = '${accountId}'`)
+      yield* tampered(
+        `UPDATE ledger_accounts SET day = day - 2, open_day = open_day - 2 WHERE owner_id = '${accountId}'`
+      )
+      yield* closeDays(0)
+      const named = Effect.map(operated<Verification>("GET", "/ledger/verify?full=true"), ({ closes }) =>
+        closes.filter(({ account_id }) => account_id === accountId).map(({ problem }) => problem)
+      )
+      assert.deepStrictEqual(yield* named, [])
+      const [row] = yield* sql.unsafe<CloseRow>(`SELECT ${columns} FROM closes WHERE owner_id = '${accountId}'`)
+      const closed = closedDayOf(row!)
+      for (const changes of [
+        { credits: closed.credits + 100, debits: closed.debits + 100 },
+        { fees: closed.fees + 7 },
+        { lastPosition: closed.lastPosition + 1 },
+        { balances: { ...closed.balances, pending: 1 } }
+      ]) {
+        const { balances, credits, debits, fees, lastPosition } = { ...closed, ...changes }
+        const hash = hashOf("ledger", accountId, { ...closed, ...changes })
+        yield* tampered(`UPDATE closes SET credits = ${credits}, debits = ${debits}, fees = ${fees},
+          last_position = ${lastPosition}, balances = '${JSON.stringify(balances)}', hash = '${hash}'
+          WHERE owner_id = '${accountId}'`)
+        assert.deepStrictEqual(yield* named, ["close"], JSON.stringify(changes))
+      }
+      yield* tampered(`DELETE FROM closes WHERE owner_id = '${accountId}'`)
+      assert.deepStrictEqual(yield* named, ["missing"])
     })
   )
 })

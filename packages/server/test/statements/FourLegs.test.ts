@@ -92,7 +92,7 @@ describe("four legs", () => {
     )
   })
 
-  it("OPR-277: an amount pairs nothing that has another id, and a fee pairs nothing of another day", () => {
+  it("OPR-277: an amount pairs nothing that has another id, and a fee pairs nothing", () => {
     assert.deepStrictEqual(shown(compare(day({ bank: [line(700, "E1")], books: [movement(700, ["E2"])] }))), [
       "missing_here 700 -",
       "missing_there - 700"
@@ -104,6 +104,16 @@ describe("four legs", () => {
     assert.deepStrictEqual(shown(compare(day({ bank: [fee], books: [movement(-150, ["E1"], NEXT)] }))), [
       "bank_fee -150 -"
     ])
+    assert.deepStrictEqual(shown(compare(day({ bank: [fee], books: [movement(-150, ["E1"])] }))), [
+      "bank_fee -150 -",
+      "missing_there - -150"
+    ])
+    // Somebody who was paid may be called so.
+    const paid = line(-150, null, { description: "PIX ENVIADO CESTA BASICA LTDA" })
+    assert.deepStrictEqual(shown(compare(day({ bank: [paid], books: [movement(-150, ["E1"])] }))), [
+      "matched -150 -150"
+    ])
+    assert.deepStrictEqual(shown(compare(day({ bank: [paid] }))), ["missing_here -150 -"])
     const late = compare(day({ bank: [line(700, null)], books: [movement(700, ["E1"], NEXT)] }))
     assert.deepStrictEqual(shown(late), ["timing 700 700"])
   })

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TODAY } from "../../src/database/statements/Days.ts"
 import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
+import { ReconciliationStore } from "../../src/statements/ReconciliationStore.ts"
 import { connectedBank, connectedServiceLayer } from "../support/ConnectedBank.ts"
 import { operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
@@ -95,6 +96,27 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
       const [again] = yield* night(connectionId)
       assert.deepStrictEqual([again!.status, again!.difference], ["done", -100])
       assert.isAbove(Date.parse(again!.done_at!), Date.parse(`${yesterday}T03:00:00Z`) + 86_400_000 - 1)
+    })
+  )
+
+  it.effect("OPR-280: what a comparison found is not kept where the day was asked for since it began", () =>
+    Effect.gen(function* () {
+      const { connectionId } = yield* connectedBank()
+      const sql = yield* SqlClient
+      const { done, failed } = yield* ReconciliationStore
+      // Claimed by nobody here.
+      const [row] = yield* sql<{ id: string; day: string }>`
+        INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
+        VALUES (uuidv7(), ${connectionId}::uuid, ${sql.literal(TODAY)} - 1, 'requested', '2100-01-01T00:00:00Z', now())
+        RETURNING id, day::text AS day`
+      const due = { ...row!, bankAccount: connectionId }
+      const status = Effect.map(operated<Reconciliation>("GET", `/reconciliations/${row!.id}`), (shown) => shown.status)
+      const before = { ...due, claimedUntil: "2099-12-31 00:00:00+00" }
+      yield* done(before, { opening: null, closing: null }, [], false)
+      yield* failed(before, "no statement of the bank has this day", false)
+      assert.strictEqual(yield* status, "requested")
+      yield* done({ ...due, claimedUntil: "2100-01-01 00:00:00+00" }, { opening: null, closing: null }, [], false)
+      assert.strictEqual(yield* status, "done")
     })
   )
 })

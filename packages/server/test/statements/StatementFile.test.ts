@@ -180,6 +180,40 @@ describe("statement files", () => {
     }
     for (const [text, cents] of Object.entries(amounts)) assert.strictEqual(centsOf(text), cents, text)
     assert.strictEqual(endToEndIdIn("", `PIX ${pixId("E", 7)}.`), pixId("E", 7))
+    // A bank's number may have letters.
+    assert.strictEqual(endToEndIdIn("PIX EA1B2C3D4202611261200abcdefghijk"), "EA1B2C3D4202611261200abcdefghijk")
     assert.isNull(endToEndIdIn(`x${pixId("E", 7)}`, `${pixId("E", 7)}9`))
+  })
+
+  it("OPR-273: an unsigned amount is what its type says, whatever balances are in the file, and else is named", () => {
+    const file = (types: ReadonlyArray<string>, range: string, balance = "") =>
+      Buffer.from(
+        `OFXHEADER:100\r\n\r\n<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>BRL<BANKACCTFROM><BANKID>0341<ACCTID>12345-6` +
+          `</BANKACCTFROM><BANKTRANLIST>${range}${balance}${types
+            .map(
+              (type, index) =>
+                `<STMTTRN><TRNTYPE>${type}<DTPOSTED>20261126<TRNAMT>150.00<FITID>${index}<MEMO>PIX</STMTTRN>`
+            )
+            .join("")}</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>`
+      )
+    const range = "<DTSTART>20261126<DTEND>20261126"
+    const balance = "<STMTTRN><TRNTYPE>OTHER<DTPOSTED>20261126<TRNAMT>-100.00<FITID>b<MEMO>SALDO ANTERIOR</STMTTRN>"
+    const { lines, unread } = read(file(["CREDIT", "DEBIT", "XFER", "POS"], range, balance))
+    assert.deepStrictEqual(core(lines), ["2026-11-26 -15000 ", "2026-11-26 15000 "])
+    assert.deepStrictEqual(
+      unread.map(({ reason }) => reason),
+      [
+        "it is a balance, not a movement",
+        "its amount has no sign, and its type does not say which way it went",
+        "its amount has no sign, and its type does not say which way it went"
+      ]
+    )
+    // Days that are not said, or that the lines leave.
+    for (const none of ["", "<DTSTART>00000000<DTEND>00000000"]) {
+      const { from, problems, to } = read(file(["CREDIT"], none))
+      assert.deepStrictEqual([from, to, problems], ["2026-11-26", "2026-11-26", ["its days cannot be read"]])
+    }
+    const { from, problems, to } = read(file(["CREDIT"], "<DTSTART>20261124<DTEND>20261125"))
+    assert.deepStrictEqual([from, to, problems], ["2026-11-24", "2026-11-26", []])
   })
 })

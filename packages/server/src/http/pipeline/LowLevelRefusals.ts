@@ -16,6 +16,8 @@ import { apiHeaders } from "./SecurityHeaders.ts"
 /** Adds these answers to a server. */
 export const refuseOn = (server: BoundedServer): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Its answer is written, and the rest of its request is being dropped.
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.writableEnded) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const status = statusOf(error)
     const code = status === 413 ? "PAYLOAD_TOO_LARGE" : "VALIDATION_ERROR"

@@ -8,7 +8,9 @@
  * - A body that nobody reads has at most `MOST_UNREAD_PIECES`. One more closes its connection.
  * - A connection with a streamed answer takes no further request. One more closes it.
  * - A connection that is refused as a whole (`endWith`), or closed by an answer before the end of its request, closes when the
- *   caller has read the answer, and within `LINGER_MS`. What it sends until then is dropped, and not parsed.
+ *   caller has read the answer, or sends nothing for `LINGER_MS`, and within `LONGEST_LINGER_MS`. What it sends until then is dropped,
+ *   and not parsed.
+ * - No request is served behind one whose answer closes the connection.
  * - While the process stops, every answer has `Connection: close`. So has one that comes before the last chunk of its request.
  *
  * Why subclasses of node's server and response: the bounds apply below any routing. Measured: less than a microsecond for
@@ -31,8 +33,9 @@ export interface Limits {
 /** Maximum requests of one connection without an answer. */
 export const MAX_PIPELINED = 16
 
-/** How long a caller has to send what is dropped, and to read the last bytes. */
+/** How long a caller whose connection ends may be silent, and how long it may send what is dropped. */
 const LINGER_MS = 2000
+const LONGEST_LINGER_MS = 30_000
 
 class Connection {
   unanswered = 0
@@ -42,6 +45,8 @@ class Connection {
   isClosed = false
   /** Its current answer is a stream. */
   isStreaming = false
+  /** It closes with an answer that is written or due. */
+  isEnding = false
   /** Written after the pending answers; then the connection closes. */
   last: string | undefined
 
@@ -120,6 +125,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     const { connectionState: connection, req } = response
     response.server = this
     if (connection === undefined) return true
+    if (connection.isEnding) return false
     connection.unanswered++
     connection.newest = response
     if (connection.isStreaming || connection.unanswered > MAX_PIPELINED) {
@@ -129,7 +135,9 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
       return false
     }
     response.on("close", answered)
-    return this.limits.prepare(req, response)
+    const isServed = this.limits.prepare(req, response)
+    if (!response.shouldKeepAlive) connection.isEnding = true
+    return isServed
   }
 
   #cutUnread(): void {
@@ -140,7 +148,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
       if (response.socket === null || response.socket.destroyed) continue
       this.onCut("unread")
       // A reset frees what the kernel has buffered as well.
-      response.socket.resetAndDestroy()
+      reset(response.socket)
     }
   }
 }
@@ -185,6 +193,7 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
     if (!this.shouldKeepAlive && !req.complete) req.socket.destroySoon = () => endSoon(req.socket)
     super.end(...(args as []))
     const { connectionState: connection, server } = this
+    if (connection !== undefined && !this.shouldKeepAlive) connection.isEnding = true
     if (
       connection === undefined ||
       server === undefined ||
@@ -213,7 +222,7 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
   cut(reason: CutReason): void {
     if (this.req.socket.destroyed) return
     this.server?.onCut(reason)
-    this.req.socket.resetAndDestroy()
+    reset(this.req.socket)
   }
 
   /** Calls `then` once the answer has left, or its connection has closed. */
@@ -246,13 +255,28 @@ function answered(this: BoundedResponse): void {
     endSoon(this.req.socket, connection.last)
 }
 
-/** Writes the last bytes. The connection closes when they are read, and within `LINGER_MS` in any case. */
+/** Only a TCP socket can be reset: for one with TLS, Node would throw. */
+const reset = (socket: Socket): void => {
+  if ("encrypted" in socket) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
+/** Writes the last bytes, unless they are written. The connection closes when they are read, and within a bound in any case. */
 const endSoon = (socket: Socket, bytes = ""): void => {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  timer.unref()
-  socket.once("close", () => clearTimeout(timer))
+  if (!socket.writable) return
+  const silent = setTimeout(() => socket.destroy(), LINGER_MS)
+  const latest = setTimeout(() => socket.destroy(), LONGEST_LINGER_MS)
+  silent.unref()
+  latest.unref()
+  socket.once("close", () => {
+    clearTimeout(silent)
+    clearTimeout(latest)
+  })
   // Without the parser's listener: a request that still arrives is not served.
-  socket.removeAllListeners("data").on("data", ignored).resume()
+  socket
+    .removeAllListeners("data")
+    .on("data", () => silent.refresh())
+    .resume()
   // The parser may have paused it, of which only the parser's own listener would know.
   socket._read(0)
   socket.end(bytes)

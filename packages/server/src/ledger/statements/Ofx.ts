@@ -84,7 +84,8 @@ const escaped = (text: string): string =>
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
-    .replace(/\p{Cc}/gu, " ")
+    // XML has none of these.
+    .replace(/[\p{Cc}\uFFFE\uFFFF]/gu, " ")
 
 const lines = (all: ReadonlyArray<string>): string => all.map((line) => `${line}\r\n`).join("")
 

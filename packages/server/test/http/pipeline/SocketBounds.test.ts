@@ -1,13 +1,17 @@
 /** Bounds of one connection: pipelined requests, unread answers, bodies, time. Counts and bytes are asserted, never times. */
 import { assert, it, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { makeAuthority } from "@pix-payments/psp-double/Certificates"
+import { connect as connectTls, createServer as createTlsServer } from "node:tls"
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import * as Net from "node:net"
 import { refuseOn } from "../../../src/http/pipeline/LowLevelRefusals.ts"
 import { MAX_BUFFERED_BYTES } from "../../../src/http/pipeline/RequestBody.ts"
 import { BoundedServer } from "../../../src/http/pipeline/SocketBounds.ts"
-import { create } from "../../support/ChargeRequests.ts"
+import { create, listed } from "../../support/ChargeRequests.ts"
 import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually } from "../../support/Receiver.ts"
@@ -215,6 +219,69 @@ layer(
         )
         assert.strictEqual(completed, 0)
       }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an answer that is not read closes its connection, with TLS as well", () =>
+    Effect.gen(function* () {
+      const authority = yield* Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+        Effect.promise(() => makeAuthority("Bank", nowMs))
+      )
+      const { cert, key } = yield* Effect.promise(() => authority.issue({ name: "server", usage: "server" }))
+      const cuts: Array<string> = []
+      const limits = { maxConnections: 10, answerTimeoutMs: 50, isStopping: () => false, prepare: () => true }
+      const [server, listening] = yield* Effect.acquireRelease(
+        Effect.sync(
+          () => [new BoundedServer({}, limits, (cut) => cuts.push(cut)), createTlsServer({ cert, key })] as const
+        ),
+        ([server, listening]) => Effect.sync(() => void (server.emit("close"), listening.close()))
+      )
+      listening.on("secureConnection", (socket) => void server.emit("connection", socket))
+      // More than the buffers of two sockets.
+      server.on("request", (_, response) => void response.end("x".repeat(64 << 20)))
+      yield* Effect.promise(() => once(listening.listen(0, "127.0.0.1"), "listening"))
+      const socket = connectTls({
+        port: (listening.address() as Net.AddressInfo).port,
+        ca: authority.cert,
+        host: "127.0.0.1"
+      })
+      socket.on("error", () => {})
+      yield* Effect.promise(() => once(socket, "secureConnect"))
+      socket.pause()
+      socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+      yield* eventually(
+        Effect.sync(() => [cuts, server.open] as const),
+        ([{ length }, count]) => length > 0 && count === 0
+      )
+      assert.deepStrictEqual(cuts, ["unread"])
+      socket.destroy()
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("nothing behind a request whose answer closes the connection is served", () =>
+    Effect.gen(function* () {
+      const { makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const posted = JSON.stringify({ amount: 100, reference: "behind" })
+      const behind =
+        `POST /v1/charges HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n` +
+        `idempotency-key: ${randomUUID()}\r\ncontent-length: ${posted.length}\r\n\r\n${posted}`
+      for (const first of [
+        "GET /v1/account HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n",
+        `POST /v1/charges HTTP/1.0\r\nhost: x\r\nconnection: keep-alive\r\nx-api-key: ${key}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`
+      ]) {
+        const socket = yield* open(publicUrl)
+        let text = ""
+        socket.on("data", (chunk) => (text += String(chunk)))
+        const closed = closing(socket)
+        socket.write(first + behind)
+        yield* closed
+        assert.deepStrictEqual(
+          [...text.matchAll(/HTTP\/1\.[01] (\d+)/g)].map(([, status]) => status),
+          ["400"]
+        )
+      }
+      assert.deepStrictEqual((yield* listed(key)).data, [])
     }).pipe(Effect.scoped)
   )
 
