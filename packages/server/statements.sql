@@ -6565,6 +6565,20 @@ WHERE
 ORDER BY c.id
 LIMIT 1;
 
+-- statements/BankStatementStore.ts findStatementAccounts
+SELECT c.statement_account ->> 'bank' AS bank, c.statement_account ->> 'number' AS account
+FROM acquirer_connections c
+WHERE
+  c.statement_account IS NOT NULL
+  AND (
+    c.id = $1::uuid
+    OR c.id IN (
+      SELECT other.connection_id
+      FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+      WHERE own.connection_id = $1::uuid
+    )
+  );
+
 -- statements/BankStatementStore.ts insertLines
 WITH
   inserted AS (

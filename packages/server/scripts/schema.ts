@@ -88,13 +88,13 @@ const ownerOf = (table: string): string => {
   if (owner === undefined) throw new Error(`${table} has no line in schema/TableOwners.ts`)
   if (typeof owner === "string") return rowsOf[owner]
   const paths = Object.entries(owner).map(([column, parents]) => `\`${column}\` of ${[parents].flat().join(" or ")}`)
-  return `Rows belong by ${paths.join(", else ")}.`
+  return `The owner of a row: ${paths.join(", else ")}.`
 }
 
 const rowsOf = {
-  owner: "Others belong to its rows.",
+  owner: "Rows of other tables belong to a row of this one.",
   cell: "Rows belong to the cell.",
-  content: "Rows belong to nobody: an id is the digest of its row."
+  content: "No owner: the id is the digest of the row."
 }
 
 const section = ([title, statements]: [string, ReadonlyArray<string>]): string =>

@@ -1,5 +1,5 @@
 /**
- * What a start must be told, and never guesses.
+ * Settings that a start requires and that have no default.
  *
  * Guarantees:
  * - Which acquirer an installation has is said by somebody: without `--demo` there is no default.

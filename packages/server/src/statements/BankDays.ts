@@ -59,7 +59,8 @@ export class BankDays extends Context.Service<
             WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
           return {
             lines: found.map(lineOf),
-            isKnown: known?.is_known ?? false,
+            // Banks write days in the header that their lines leave.
+            isKnown: (known?.is_known ?? false) || found.some((line) => line.day === day),
             isNextDayKnown: known?.is_next_known ?? false,
             opening: centsOf(known?.opening),
             closing: centsOf(known?.closing)

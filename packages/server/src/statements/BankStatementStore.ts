@@ -6,7 +6,8 @@
  * - A file is stored once, by its bytes; the same file again is answered as the first time.
  * - A line is stored once, whichever files have it: it is known by its day, amount and end-to-end id, and by how many of these the
  *   day has. So two equal fees are two lines, also where one file has the morning and another the day.
- * - A file of another bank or account number than those before it stores nothing.
+ * - A file of another bank or account number than the connection's `statement_account`, or, without one, than the files before it
+ *   stores nothing.
  *
  * Rules: OPR-275, OPR-276.
  */
@@ -27,7 +28,7 @@ import { is } from "../database/statements/Seek.ts"
 import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { ReconciliationStore } from "./ReconciliationStore.ts"
-import type { Statement, StatementLine, UnreadLine } from "./StatementParts.ts"
+import { accountOf as accountOfText, type Statement, type StatementLine, type UnreadLine } from "./StatementParts.ts"
 
 export interface BankStatementRow {
   readonly id: string
@@ -85,8 +86,14 @@ export class BankStatementStore extends Context.Service<
         sql.unsafe<BankStatementRow>(`SELECT ${columns} FROM bank_statements ${where}`, parameters)
 
       const isOther = Effect.fnUntraced(function* (bankAccount: string, { account, bank }: Statement) {
-        const before = yield* sql<{ bank: string | null; account: string | null }>`
-          SELECT DISTINCT bank, account FROM bank_statements WHERE connection_id = ${bankAccount}::uuid LIMIT 10`
+        const own = yield* sql.unsafe<{ bank: string | null; account: string | null }>(
+          ...findStatementAccounts({ bankAccount })
+        )
+        const before =
+          own.length > 0
+            ? own.map(({ account, bank }) => ({ bank, account: account === null ? null : accountOfText(account) }))
+            : yield* sql<{ bank: string | null; account: string | null }>`
+              SELECT DISTINCT bank, account FROM bank_statements WHERE connection_id = ${bankAccount}::uuid LIMIT 10`
         const isLike = (row: (typeof before)[number]) =>
           (bank === null || row.bank === null || row.bank === bank) &&
           (account === null || row.account === null || isSameAccount(row.account, account))
@@ -211,6 +218,15 @@ const findBankAccount = statement(
     SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
     WHERE own.connection_id = ${connectionId})
   ORDER BY c.id LIMIT 1`
+)
+
+const findStatementAccounts = statement(
+  { bankAccount: value("uuid") },
+  ({ bankAccount }) => `
+  SELECT c.statement_account ->> 'bank' AS bank, c.statement_account ->> 'number' AS account FROM acquirer_connections c
+  WHERE c.statement_account IS NOT NULL AND (c.id = ${bankAccount} OR c.id IN (
+    SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+    WHERE own.connection_id = ${bankAccount}))`
 )
 
 const insertLines = statement(

@@ -38,7 +38,7 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   }
   const [account = null] = accounts
   const repeated = repeatedIn(lines)
-  const days = lines.map(({ day }) => day)
+  const days = lines.map(({ day }) => day).toSorted()
   const [from, to] = [dayOf(range.from), dayOf(range.to)]
   const problems: Array<StatementRemark> = []
   if (from === undefined || to === undefined) problems.push("its days cannot be read")
@@ -47,9 +47,8 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
     format: "ofx",
     bank,
     account,
-    // Banks write days that their lines leave.
-    from: [...days, from ?? []].flat().toSorted()[0] ?? null,
-    to: [...days, to ?? []].flat().toSorted().at(-1) ?? null,
+    from: from ?? days[0] ?? null,
+    to: to ?? days.at(-1) ?? null,
     opening: null,
     closing: balanceOf(balance),
     lines: lines.filter((line) => !repeated.has(line)),

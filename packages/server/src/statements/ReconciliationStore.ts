@@ -236,6 +236,7 @@ const dueDays = (
           ) l
           WHERE EXISTS (SELECT FROM bank_statements s
             WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
+            OR EXISTS (SELECT FROM bank_statement_lines own WHERE own.connection_id = l.connection_id AND own.day = l.day)
           ORDER BY l.day`
         yield* sql.unsafe(
           ...insertDays({

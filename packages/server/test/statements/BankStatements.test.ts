@@ -17,6 +17,7 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import { connectTo } from "../support/Connections.ts"
 import { startDouble } from "../support/Bank.ts"
 import { operated } from "../support/Money.ts"
+import { connectedBank, connectedServiceLayer } from "../support/ConnectedBank.ts"
 import { TestService } from "../support/TestService.ts"
 
 const atNoon = (day: string) => Date.parse(`${day}T15:00:00Z`)
@@ -182,6 +183,24 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
           "opening and lines are 1700 cents, and its closing is 1707 cents"
         ]
       )
+    })
+  )
+})
+
+layer(connectedServiceLayer(), { excludeTestServices: true })("bank statements of a connection", (it) => {
+  it.effect("OPR-276: the connection's own account decides, whatever file came first", () =>
+    Effect.gen(function* () {
+      const { connectionId } = yield* connectedBank()
+      const { operate } = yield* TestService
+      const says = (statement_account: object | null) =>
+        operate("PATCH", `/operator/v1/connections/${connectionId}`, { body: { statement_account } })
+      const other = written({}, { bank: "341", account: "99887-7" })
+      assert.strictEqual((yield* importing(other, connectionId)).status, 201)
+      assert.strictEqual((yield* importing(written(), connectionId)).status, 409)
+      assert.strictEqual((yield* says({ bank: "364", branch: "0001", number: "12345-6" })).status, 200)
+      assert.strictEqual((yield* importing(written(), connectionId)).status, 201)
+      const next = written({}, { bank: "341", account: "99887-7", to: "2026-11-24" })
+      assert.strictEqual((yield* importing(next, connectionId)).status, 409)
     })
   )
 })

@@ -119,4 +119,24 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
       assert.strictEqual(yield* status, "done")
     })
   )
+
+  it.effect("OPR-280: a day that the header of a file leaves out is compared where a line of it has it", () =>
+    Effect.gen(function* () {
+      const { connectionId } = yield* connectedBank()
+      const sql = yield* SqlClient
+      const [row] = yield* sql<{ day: string }>`SELECT (${sql.literal(TODAY)} - 1)::text AS day`
+      const digits = row!.day.replaceAll("-", "")
+      const content = Buffer.from(
+        `<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>BRL<BANKACCTFROM><BANKID>364<ACCTID>12345-6</BANKACCTFROM><BANKTRANLIST>` +
+          `<DTSTART>20260101<DTEND>20260102<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>${digits}<TRNAMT>1.50<FITID>1<MEMO>TED</STMTTRN>` +
+          `</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>`
+      ).toString("base64")
+      yield* operated("POST", "/bank-statements", { connection_id: connectionId, content }, 201)
+      const { data } = yield* eventually(
+        operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
+        ({ data: days }) => days.some(({ day, status }) => day === row!.day && status === "done")
+      )
+      assert.strictEqual(data.find(({ day }) => day === row!.day)?.bank_total, 150)
+    })
+  )
 })

@@ -18,7 +18,6 @@ import {
   NotFound,
   PayoutNotFound,
   RateLimited,
-  ServiceUnavailable,
   ValidationError,
   WebhookNotFound
 } from "@pix-payments/api/WireErrors"
@@ -86,4 +85,3 @@ export const invalidState = () => new InvalidState({})
 export const unknownCursor = () => new ValidationError({ details: ["starting_after"] })
 export const keyReused = () => new IdempotencyKeyReused({})
 export const cursorExpired = () => new CursorExpired({})
-export const serviceUnavailable = () => new ServiceUnavailable({})

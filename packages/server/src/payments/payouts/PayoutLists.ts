@@ -1,5 +1,5 @@
 /**
- * Lists of payouts, and the index that each of them walks (migration `list_indexes`, `database/statements/Seek.ts`).
+ * Lists of payouts, and the index that each of them walks (`schema/tables`, `database/statements/Seek.ts`).
  */
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
 import { type CreatedBetween, idsBetween, type List } from "../../database/statements/Paging.ts"

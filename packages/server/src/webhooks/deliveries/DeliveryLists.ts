@@ -1,5 +1,5 @@
 /**
- * The list of deliveries: the index that each combination of filters uses (migration `list_indexes`, `database/statements/Seek.ts`).
+ * The list of deliveries: the index that each combination of filters uses (`schema/tables`, `database/statements/Seek.ts`).
  *
  * A scheduled delivery is shown with its endpoint's current address, and as canceled if the endpoint is deleted. So a change
  * of an endpoint updates none of its scheduled deliveries.
