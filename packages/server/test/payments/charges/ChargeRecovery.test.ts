@@ -61,9 +61,10 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
           yield* sql`UPDATE charges SET status = 'processing', account_id = id WHERE id = ${body.id}::uuid`
           yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id, attempts)
             VALUES (now(), ${body.id}::uuid, ARRAY[${body.id}::uuid], ${accountId}::uuid, ${attempt}::integer)`
+          // Not `now()`: a statement that began before the claim may see it.
           const [taken] = yield* eventually(
             sql<{ in_ms: number }>`
-              SELECT (extract(epoch FROM due_at - now()) * 1000)::float8 AS in_ms FROM charge_recoveries
+              SELECT (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS in_ms FROM charge_recoveries
               WHERE id = ${body.id}::uuid AND account_id IS NOT NULL AND attempts = ${attempt + 1}::integer`,
             ({ length }) => length === 1
           )

@@ -328,7 +328,7 @@ const longAgo = (id: string) =>
 const row = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient
   const [found] = yield* sql<{ status: string; processed_at: Date | null; due_at: Date | null; due_in_ms: number }>`
-    SELECT status, processed_at, due_at, (extract(epoch FROM due_at - now()) * 1000)::double precision AS due_in_ms
+    SELECT status, processed_at, due_at, (extract(epoch FROM due_at - clock_timestamp()) * 1000)::double precision AS due_in_ms
     FROM payouts WHERE id = ${id}::uuid`
   return found!
 })

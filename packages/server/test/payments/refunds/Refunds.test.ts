@@ -242,7 +242,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         const sql = yield* SqlClient
         const ask = Effect.gen(function* () {
           const [row] = yield* sql<{ seconds: number }>`
-            SELECT extract(epoch FROM due_at - now())::float8 AS seconds FROM acquirer_orders
+            SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM acquirer_orders
             WHERE charge_id = ${id}::uuid AND state = 'ordered'`
           yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
           yield* finishDue
