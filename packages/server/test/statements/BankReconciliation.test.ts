@@ -146,6 +146,34 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
     })
   )
 
+  it.effect(
+    "OPR-279: 200 Pix are looked up at once; neither payments out nor those of another key hold a lost one back",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank({ settings: { keys: [OWN_KEY, OTHER_KEY] } })
+        const { double, key } = bank
+        yield* withoutSweeps(bank)
+        const charges = yield* pendingCharges(bank, 1, 1000)
+        for (let index = 0; index < 210; index++) double.provider.receipts.receive({ key: OTHER_KEY, cents: 7 })
+        payAll(bank, charges)
+        const out = Array.from({ length: 210 }, (_, index) => ({
+          ...extra(double, -5000, "PIX ENVIADO"),
+          endToEndId: `E1234567820261125120000000000${String(index).padStart(3, "0")}`
+        }))
+        yield* importing(bank, [...out, ...bookedLines(double.provider)])
+        const first = counted(yield* comparedToday(bank))
+        assert.deepStrictEqual([first.other_key, first.missing_here], ["200 1400", `221 ${1000 + 70 - 210 * 5000}`])
+        // It is due again by itself, an hour later.
+        const [due] = yield* (yield* SqlClient)<{ minutes: number }>`
+        SELECT round(extract(epoch FROM due_at - now()) / 60)::integer AS minutes FROM reconciliations
+        WHERE connection_id = ${bank.connectionId}::uuid AND day = ${bankDay(double.now())}::date`
+        assert.isTrue(due !== undefined && due.minutes > 30 && due.minutes <= 60, `${due?.minutes}`)
+        const second = counted(yield* comparedToday(bank))
+        assert.deepStrictEqual([second.other_key, second.missing_here], ["210 1470", `210 ${-210 * 5000}`])
+        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "paid")
+      })
+  )
+
   it.effect("OPR-277: a bank without ids matches by amount, and its unknown Pix is missing here", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank()
