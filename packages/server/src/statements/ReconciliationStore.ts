@@ -248,21 +248,12 @@ const dueDays = (
 
   claim: (limit) =>
     runToCompletion(sql)(
-      Effect.map(
-        sql<{ id: string; connection_id: string; day: string; claimed_until: string }>`
-          UPDATE reconciliations SET due_at = now() + interval '1 hour'
-          WHERE id IN (
-            SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
-          )
-          RETURNING id, connection_id, day::text AS day, due_at::text AS claimed_until`,
-        (found) =>
-          found.map(({ claimed_until, connection_id, day, id }) => ({
-            id,
-            bankAccount: connection_id,
-            day,
-            claimedUntil: claimed_until
-          }))
-      )
+      sql<DueDay>`
+        UPDATE reconciliations SET due_at = now() + interval '1 hour'
+        WHERE id IN (
+          SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+        )
+        RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil"`
     )
 })
 
