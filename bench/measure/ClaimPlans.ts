@@ -1,8 +1,8 @@
 /**
  * How long PostgreSQL takes to find due deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
-import { NIL_UUID } from "@pix-payments/server/webhooks/deliveries/Delivery"
 import { now } from "@pix-payments/server/webhooks/queue/DeliveryClaims"
 import { DeliveryQueue } from "@pix-payments/server/webhooks/queue/DeliveryQueue"
 import * as Context from "effect/Context"

@@ -18,6 +18,9 @@ export const shortIdOf = (id: string): string => id.slice(4, 8) + id.slice(9, 13
 /** Whether a text may be a short id. */
 export const isShortId = (text: string): boolean => /^[0-9a-f]{8}$/i.test(text)
 
+/** Before every id. */
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000"
+
 /** The largest step back of the clock that ids do not follow. NTP slews smaller differences. */
 export const CLOCK_TOLERANCE_MS = 1000
 

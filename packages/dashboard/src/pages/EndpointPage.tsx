@@ -16,7 +16,7 @@ import { ResendFailed } from "../parts/ResendFailed.tsx"
 import { State } from "../parts/State.tsx"
 import { now, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { endpointState, endpointWords, parkedCount, percent } from "./endpointWords.ts"
+import { endpointState, endpointWords, pausedCount, percent } from "./endpointWords.ts"
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -148,7 +148,7 @@ const Health = ({ deliveries, endpoint }: HealthProps) => {
           [fields.failures, endpoint && String(endpoint.consecutive_failures)],
           [text.lastFailure, endpoint?.last_failure_at && <Time of={endpoint.last_failure_at} key="failure" />],
           [text.lastSuccess, endpoint?.last_success_at && <Time of={endpoint.last_success_at} key="success" />],
-          [text.paused, endpoint && parkedCount(endpoint.paused)],
+          [text.paused, endpoint && pausedCount(endpoint.paused)],
           [text.subscribed, endpoint?.events.join(", ")],
           [text.secret, endpoint && (endpoint.has_secret ? cards.yes : cards.no)],
           [fields.description, endpoint?.description],

@@ -10,7 +10,7 @@ import { ResendFailed } from "../parts/ResendFailed.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { endpointState, endpointWords, parkedCount, percent } from "./endpointWords.ts"
+import { endpointState, endpointWords, pausedCount, percent } from "./endpointWords.ts"
 
 /** The filter offers these; an account's page leads to the endpoints of any. */
 const MAX_ACCOUNTS = 100
@@ -54,7 +54,7 @@ export const Endpoints = () => {
         { name: fields.status, cell: (endpoint) => <State of={endpointState(endpoint)} /> },
         { name: fields.success_rate, cell: ({ success_rate: rate }) => percent(rate), right: true },
         { name: fields.failures, cell: (endpoint) => endpoint.consecutive_failures, right: true, wide: true },
-        { name: text.paused, cell: ({ paused }) => parkedCount(paused), right: true, wide: true },
+        { name: text.paused, cell: ({ paused }) => pausedCount(paused), right: true, wide: true },
         {
           name: text.lastFailure,
           cell: ({ last_failure_at: at }) => at !== null && <Time of={at} />,

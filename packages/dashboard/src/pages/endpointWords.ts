@@ -52,10 +52,10 @@ export const endpointWords = inBoth({
 /** A share from 0 to 1; nothing where there is none. */
 export const percent = (share: number | null): string => (share === null ? "–" : `${Math.round(share * 100)} %`)
 
-const MAX_PARKED = 1000
+const MAX_PAUSED = 1000
 
 /** The server counts up to 1,000 deliveries that wait. */
-export const parkedCount = (count: number): string => (count >= MAX_PARKED ? endpointWords().most : String(count))
+export const pausedCount = (count: number): string => (count >= MAX_PAUSED ? endpointWords().most : String(count))
 
 /** An endpoint fails while it is active and its last attempt failed (OPR-160). */
 export const endpointState = ({

@@ -14,7 +14,7 @@
  * stays open delays the events that were committed after it began, and loses none.
  */
 import { deliveryBody } from "@pix-payments/domain/Event"
-import { idBeside } from "@pix-payments/domain/Uuid"
+import { idBeside, NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -34,7 +34,7 @@ export interface Position {
 }
 
 /** Before every event. */
-export const OLDEST: Position = { transactionId: 0n, changeId: "00000000-0000-0000-0000-000000000000", n: 0 }
+export const OLDEST: Position = { transactionId: 0n, changeId: NIL_UUID, n: 0 }
 
 export interface EventFilter {
   /** Undefined for all. */

@@ -12,6 +12,7 @@
  *   lines occupies one of `CONCURRENCY` places. `OverdueCloses.ts` counts those that stay.
  * - Memory is that of `LINES_AT_ONCE` lines for each place.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -205,7 +206,7 @@ const closeAccounts = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (through: string) {
     let count = 0
-    let after = { day: "-infinity", id: NIL }
+    let after = { day: "-infinity", id: NIL_UUID }
     while (true) {
       const due = yield* orUnavailable(
         sql.unsafe<{ owner_id: string; open_day: string }>(...findDue({ through, ...after }))
@@ -265,7 +266,6 @@ const CONCURRENCY = 4
 const OWNERS_AT_ONCE = 200
 /** 100 ms each. Transactions that post end within 5 s. */
 const MOST_WAITS = 60
-const NIL = "00000000-0000-0000-0000-000000000000"
 
 const logFailure = (ownerId: string, reason: string) =>
   Effect.annotateLogs(Effect.logError("a day could not be closed", reason), { owner_id: ownerId })

@@ -10,6 +10,7 @@
  * Rules: OPR-250 to OPR-253.
  */
 import { type BalanceName, type BalanceTransactionType, typeOfReason } from "@pix-payments/domain/BalanceTransaction"
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -168,7 +169,7 @@ const findAtBank = statement(
   ORDER BY id LIMIT ${MOST_EXAMINED}`
 )
 
-const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : "00000000-0000-0000-0000-000000000000")
+const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : NIL_UUID)
 
 /** The condition of the index. */
 const isIndexed = (owner: string) => (owner === "connection_id" ? "connection_id IS NOT NULL" : "position > 0")

@@ -11,6 +11,7 @@
  *
  * Rules: OPR-335.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -100,7 +101,6 @@ export const forgetUnused = Effect.fnUntraced(function* (counts: Counts) {
 })
 
 const BATCH = 2000
-const LOWEST = "00000000-0000-0000-0000-000000000000"
 
 interface SealedRow {
   readonly id: string
@@ -117,7 +117,7 @@ const walk = Effect.fnUntraced(function* <E>(
   each: (sealed: ReadonlyArray<SealedRow>) => Effect.Effect<void, E>
 ) {
   const sql = yield* SqlClient
-  let after: string | undefined = LOWEST
+  let after: string | undefined = NIL_UUID
   while (after !== undefined) {
     const rows: ReadonlyArray<Row> = yield* sql.unsafe<Row>(
       `SELECT id, ${column} AS text, ${kind} AS kind, ${owner} AS owner FROM ${table} WHERE id > $1::uuid ORDER BY id LIMIT ${BATCH}`,

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { mergeOldDays } from "../../src/webhooks/deliveries/DeliveryTotals.ts"
 import { created } from "../support/ChargeRequests.ts"
-import { attempted, makeDue, parkedOf } from "../support/Deliveries.ts"
+import { attempted, makeDue, pausedOf } from "../support/Deliveries.ts"
 import { operated, paidCharge } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
 import { makeExplainer, makeRecorder } from "../support/Plans.ts"
@@ -54,7 +54,7 @@ layer(service, { excludeTestServices: true })("Figures of deliveries", (it) => {
       const { id: paused } = yield* registered(key, { url })
       yield* changed(key, paused, { active: false })
       yield* paidCharge(key)
-      yield* parkedOf(paused, 1)
+      yield* pausedOf(paused, 1)
       const before = yield* statsOf(accountId)
       assert.deepStrictEqual(before.deliveries, { delivered: 3, scheduled: 2, failed: 1 })
       assert.strictEqual(before.deliveries_due, 0)

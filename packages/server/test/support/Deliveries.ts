@@ -62,7 +62,7 @@ export const statusOf = (endpointId: string, status: string, count: number) =>
   eventually(deliveriesOf(`endpoint_id=${endpointId}&status=${status}`), ({ length }) => length === count)
 
 /** Waits until this many deliveries of an endpoint are paused. */
-export const parkedOf = (endpointId: string, count: number) =>
+export const pausedOf = (endpointId: string, count: number) =>
   eventually(
     Effect.flatMap(
       SqlClient,

@@ -15,6 +15,7 @@
  * Why: docs/decisions/0013-lists-walk-an-index.md.
  */
 
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import { type Bind, type Condition, idArray, type Type } from "./Condition.ts"
 
 /** A column of an index (or its expression, spelled as in the index) and its values. */
@@ -265,7 +266,7 @@ const parameterised = (
 }
 
 /** Ids of every list are at least the first and below the second. */
-export const LOWEST = "00000000-0000-0000-0000-000000000000"
+export const LOWEST = NIL_UUID
 export const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 // One more than the default and the maximum page size.
 export const DEFAULT_LIMIT = 21

@@ -9,7 +9,7 @@
  * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
  *   last claim ended, and the account of the payout that is due longest.
  * - A payout that a brake stops (of its account, its connection or the installation) is paused when it is claimed
- *   (`due_at` is null then), and `ParkedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
+ *   (`due_at` is null then), and `PausedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
  *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that was claimed before with an
  *   unclear answer is paused too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
  *   reported meanwhile.
@@ -17,6 +17,7 @@
  *   a payout whose account has no connection is paused until it has one.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -89,7 +90,7 @@ export class PayoutClaims extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { acquirer } = yield* Settings
-      let afterAccount = FIRST_ACCOUNT
+      let afterAccount = NIL_UUID
 
       return PayoutClaims.of({
         claim: Effect.fnUntraced(function* (capacity, leaseMs) {
@@ -97,7 +98,7 @@ export class PayoutClaims extends Context.Service<
           const found = yield* runToCompletion(sql)(
             sql.unsafe<ClaimRow>(...claimPayouts[acquirer]({ capacity, limit: capacity.limit, leaseMs, afterAccount }))
           )
-          afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
+          afterAccount = found[0]?.next_account ?? NIL_UUID
           return {
             due: found.flatMap((row) => {
               if (row.id === null) return []
@@ -105,7 +106,7 @@ export class PayoutClaims extends Context.Service<
               return [{ payout: payoutTable.decode(row), orderId, attempts, isPaused, leasedUntilMs }]
             }),
             paused: Number(found[0]?.paused ?? 0n),
-            isWalkComplete: afterAccount === FIRST_ACCOUNT
+            isWalkComplete: afterAccount === NIL_UUID
           }
         }),
         keepReference: (id, before, reference) =>
@@ -153,9 +154,6 @@ export const isStopped = {
 
 /** The connection of the account `a`; null is the simulator's. */
 export const routeOf = (acquirer: AcquirerKind) => `nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}')`
-
-/** Where a round over all accounts begins. */
-export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
 
 const accountAfter = (account: string) => `(
       SELECT p.account_id FROM payouts p
@@ -224,25 +222,25 @@ const claimStatement = (acquirer: AcquirerKind) =>
     ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS is_parked FROM (
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits FROM (
       SELECT *, is_stopped OR ${areConnectionPayoutsStopped("called_connection_id")} AS is_paused FROM locked
     ) l
   ),
   taken AS MATERIALIZED (
     SELECT t.* FROM (
-      SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+      SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
       FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
     ) t
-    WHERE t.is_parked OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
+    WHERE t.waits OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
   ),
   paused AS (
-    UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id
+    UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id
   ),
   claimed AS (
     UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
       attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
-    FROM taken t WHERE p.id = t.id AND NOT t.is_parked
+    FROM taken t WHERE p.id = t.id AND NOT t.waits
     RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused
   )
   SELECT c.*, r.paused, r.next_account FROM (

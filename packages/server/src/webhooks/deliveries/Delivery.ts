@@ -118,9 +118,6 @@ export const accountOf = (destination: string): string => destination.slice(0, d
 /** The digest of the origin. */
 export const originOf = (destination: string): string => destination.slice(destination.indexOf("/") + 1)
 
-/** Sorts before every id. */
-export const NIL_UUID = "00000000-0000-0000-0000-000000000000"
-
 /** Destinations as part of a statement: a table function of account ids and origin digests. */
 export const destinations = part(
   { accounts: uuids, origins: uuids },

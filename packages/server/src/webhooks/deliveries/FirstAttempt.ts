@@ -3,7 +3,8 @@
  *
  * Why: docs/decisions/0031-deliveries.md.
  */
-import { type CompletedAttempt, NIL_UUID } from "./Delivery.ts"
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
+import { type CompletedAttempt } from "./Delivery.ts"
 
 /**
  * The longest answer that is stored in a delivery, in bytes. Deliveries are kept for longer than attempts, and are written

@@ -9,6 +9,7 @@
  * - a round that fails is bisected, and a delivery that fails alone is skipped for a while;
  * - a round visits a bounded number of owners and is shared by their accounts, however much one of them resumes.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +22,6 @@ import { attemptWrite, bisect, type StatementFailed } from "../../database/batch
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import { orUnavailable } from "../../database/Unavailable.ts"
 import { makeCooldown } from "./Cooldown.ts"
-import { NIL_UUID } from "./Delivery.ts"
 import { isActiveOwner } from "./OwnerStatus.ts"
 
 export class PausedDeliveries extends Context.Service<

@@ -14,6 +14,7 @@
  * - a round that fails is bisected by account; an account that fails alone is quarantined for a while
  *   (`FanOutQuarantine.ts`).
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -25,7 +26,6 @@ import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import {
   type ClaimedDelivery,
   type ClaimedRow,
-  NIL_UUID,
   toClaimedDelivery,
   type UnstoredDelivery
 } from "../deliveries/Delivery.ts"

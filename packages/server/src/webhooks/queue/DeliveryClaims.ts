@@ -11,10 +11,10 @@
  * Measured: a look costs the same with ten thousand and with a million waiting, for one destination or for a hundred. With
  * 18 months of partitions an idle look reads 35 pages, and 83 where it reads all of them.
  */
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
+import { lowestIdAt, NIL_UUID } from "@pix-payments/domain/Uuid"
 import { eventData, traceOfChange } from "../../events/EventData.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
-import { type ClaimedRow, DESTINATION_KEY, destinations, type Lane, NIL_UUID } from "../deliveries/Delivery.ts"
+import { type ClaimedRow, DESTINATION_KEY, destinations, type Lane } from "../deliveries/Delivery.ts"
 import { isActiveOwnerIn } from "../deliveries/OwnerStatus.ts"
 
 /** A point in the order of due times: an instant in microseconds, and the id of a delivery. */

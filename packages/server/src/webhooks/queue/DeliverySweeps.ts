@@ -4,8 +4,9 @@
  * Guarantees: a sweep steps through an index from account to account, and within each from destination to destination. It
  * costs as many steps, however many deliveries wait at each.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import { statement, value } from "../../database/statements/Statement.ts"
-import { accountOf, DESTINATION_KEY, destinations, NIL_UUID } from "../deliveries/Delivery.ts"
+import { accountOf, DESTINATION_KEY, destinations } from "../deliveries/Delivery.ts"
 import { forLanes } from "./DeliveryClaims.ts"
 
 /** Destinations that one sweep visits, in all and of one account: they keep it within the statement timeout. */

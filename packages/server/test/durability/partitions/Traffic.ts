@@ -90,7 +90,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
   const processing = yield* paidOut(key, holding)
   const openIds = [retried, inFlight, paused, fannedOut].map(({ id }) => `'${id}'`).join()
   const open = Effect.all([
-    owner.unsafe(`SELECT d.id, d.status, d.attempts_made, d.due_at IS NULL AS is_parked, c.id AS change_id, c.status AS change
+    owner.unsafe(`SELECT d.id, d.status, d.attempts_made, d.due_at IS NULL AS waits, c.id AS change_id, c.status AS change
       FROM deliveries d LEFT JOIN changes c ON c.id = d.change_id WHERE d.id IN (${openIds}) ORDER BY d.id`),
     owner`SELECT id, change_id FROM outbox_failures`,
     Effect.map(retrieve(key, pending.id), ({ body }) => body.status),
@@ -126,7 +126,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
       const receipts = () => Map.groupBy(hooks.received, ({ body }) => body.id)
       yield* eventually(
         Effect.sync(() => [retried, inFlight, paused].map(({ id }) => receipts().get(id)?.length)),
-        ([ofRetried, ofInFlight, ofParked]) => ofRetried === 2 && ofInFlight === 1 && ofParked === 1
+        ([ofRetried, ofInFlight, ofPaused]) => ofRetried === 2 && ofInFlight === 1 && ofPaused === 1
       )
       const finishedIds = [...operations.map(({ id }) => id), pending.id, processing.id]
       const delivered = yield* eventually(

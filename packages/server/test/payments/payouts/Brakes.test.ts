@@ -7,7 +7,7 @@ import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { ConnectionStore } from "../../../src/providers/connections/ConnectionStore.ts"
 import { Installation } from "../../../src/operators/Installation.ts"
-import { ParkedPayouts, rescheduleParked, START_OF_PARKED } from "../../../src/payments/payouts/ParkedPayouts.ts"
+import { PausedPayouts, reschedulePaused, START_OF_PAUSED } from "../../../src/payments/payouts/PausedPayouts.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../../support/ChargeRequests.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -151,7 +151,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const submission = yield* PayoutSubmission
-        const { reschedule } = yield* ParkedPayouts
+        const { reschedule } = yield* PausedPayouts
         const accounts = yield* Accounts
         const connections = yield* ConnectionStore
         const [slow, good] = [yield* connection, yield* connection]
@@ -190,7 +190,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
   it.effect("OPR-124: after a brake the accounts take turns, and a round reads a bounded part of what waits", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const { reschedule } = yield* ParkedPayouts
+      const { reschedule } = yield* PausedPayouts
       const many = yield* payoutBacklog(4000, 60)
       const others = yield* Effect.forEach([1, 2, 3], () => payoutBacklog(3, 1))
       yield* brake(true)
@@ -200,8 +200,8 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
 
       yield* brake(false)
       const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: PlanNode }>>>(
-        `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${rescheduleParked.simulator.text}`,
-        rescheduleParked.simulator(START_OF_PARKED)[1]
+        `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${reschedulePaused.simulator.text}`,
+        reschedulePaused.simulator(START_OF_PAUSED)[1]
       )
       assert.isAtMost(mostRows(Object.values(explained!)[0]![0]!.Plan), 1500, "rows that a step reads")
       // That was the first round.

@@ -1,11 +1,12 @@
 /** Payouts of accounts that are stopped, and the turns of accounts. */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { orderIdOf } from "../../../src/payments/payouts/PayoutTable.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
-import { claimPayouts, FIRST_ACCOUNT } from "../../../src/payments/payouts/PayoutClaims.ts"
-import { ParkedPayouts } from "../../../src/payments/payouts/ParkedPayouts.ts"
+import { claimPayouts } from "../../../src/payments/payouts/PayoutClaims.ts"
+import { PausedPayouts } from "../../../src/payments/payouts/PausedPayouts.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../../support/ChargeRequests.ts"
 import {
@@ -152,7 +153,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const submission = yield* PayoutSubmission
-      const { reschedule } = yield* ParkedPayouts
+      const { reschedule } = yield* PausedPayouts
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* payoutBacklog(1, 1)
@@ -161,8 +162,8 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
         yield* accounts.update(accountId, stop)
         // The lease runs out.
         yield* sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid`
-        const { due, paused: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
-        assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
+        const { due, paused: pausedNow } = yield* submission.claimDue(unusedCapacity(1))
+        assert.deepStrictEqual([due.length, pausedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
         assert.strictEqual((yield* reschedule).rescheduled, 1)
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
@@ -177,7 +178,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const submission = yield* PayoutSubmission
-        const { reschedule } = yield* ParkedPayouts
+        const { reschedule } = yield* PausedPayouts
         const paused = yield* payoutBacklog(20_000, 3000, true)
         const many = yield* payoutBacklog(20_000, 2000)
         const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => payoutBacklog(1, 1))
@@ -189,8 +190,8 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
             ({ length }) => length
           )
         // The first claim reaches every account, behind 40,000 payouts that are due before.
-        const { due, paused: parkedAtOnce } = yield* submission.claimDue(unusedCapacity(200))
-        assert.isAtMost(due.length + parkedAtOnce, 200)
+        const { due, paused: pausedAtOnce } = yield* submission.claimDue(unusedCapacity(200))
+        assert.isAtMost(due.length + pausedAtOnce, 200)
         for (const other of others) assert.strictEqual(yield* claimedOf(other), 1)
         assert.isAbove(yield* claimedOf(many), 0)
         assert.strictEqual(yield* claimedOf(paused), 0)
@@ -202,7 +203,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
             capacity: unusedCapacity(200),
             limit: 200,
             leaseMs: 60_000,
-            afterAccount: FIRST_ACCOUNT
+            afterAccount: NIL_UUID
           })[1]
         )
         const plan = Object.values(explained!)[0]![0]!.Plan

@@ -12,7 +12,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was paused and
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
-      const parkedFor = Effect.fnUntraced(function* (count: number) {
+      const pausedFor = Effect.fnUntraced(function* (count: number) {
         const { key } = yield* makeCaller()
         const { id } = yield* registered(key)
         yield* changed(key, id, { active: false })
@@ -31,8 +31,8 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was paused and
       yield* changeSchema(`CREATE TRIGGER resumed AFTER UPDATE ON deliveries FOR EACH ROW
         WHEN (OLD.paused_due_at IS NOT NULL AND NEW.paused_due_at IS NULL) EXECUTE FUNCTION resumed()`)
       // In the order of owners its endpoint is the first.
-      const large = yield* parkedFor(9000)
-      const small = yield* parkedFor(10)
+      const large = yield* pausedFor(9000)
+      const small = yield* pausedFor(10)
       yield* sql`UPDATE webhook_endpoints SET active = true WHERE id IN (${large.id}::uuid, ${small.id}::uuid)`
       yield* changed(small.key, small.id, { active: true })
       yield* eventually(sql`SELECT id FROM deliveries WHERE paused_due_at IS NOT NULL`, ({ length }) => length === 0)

@@ -13,7 +13,7 @@ import {
   receivedEventsOf,
   attempted,
   statusOf,
-  parkedOf,
+  pausedOf,
   makeDue,
   assertSigned,
   longAgo
@@ -52,7 +52,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         // Changes meanwhile do not reschedule it.
         yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
         const paused = yield* created(key)
-        yield* parkedOf(endpoint.id, 3)
+        yield* pausedOf(endpoint.id, 3)
         assert.lengthOf(hooks.received, 1)
 
         status = 200
@@ -93,7 +93,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created"] })
         yield* changed(key, endpoint.id, { active: false })
         const charge = yield* created(key, { webhook_url: hooks.url })
-        yield* parkedOf(endpoint.id, 1)
+        yield* pausedOf(endpoint.id, 1)
         assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 1), ["/ charge.pix.emitted"])
         yield* changed(key, endpoint.id, { active: true })
         assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 2), [
@@ -120,7 +120,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         yield* changed(key, paused.id, { active: false })
         const charge = yield* created(key)
         yield* receivedEventsOf(hooks, charge.id, 3)
-        yield* parkedOf(paused.id, 1)
+        yield* pausedOf(paused.id, 1)
         yield* statusOf(failing.id, "scheduled", 1)
         yield* statusOf(kept.id, "scheduled", 1)
         for (const { id } of [failing, paused, inFlight]) assert.strictEqual((yield* remove(key, id)).status, 204)

@@ -1,6 +1,6 @@
 /** The turns of destinations with a backlog, and where sweeps go on. */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import { assert, describe, it } from "@effect/vitest"
-import { NIL_UUID } from "../../../src/webhooks/deliveries/Delivery.ts"
 import { makeBacklog } from "../../../src/webhooks/queue/Backlog.ts"
 import { makeSweepPosition } from "../../../src/webhooks/queue/DeliverySweeps.ts"
 

@@ -5,6 +5,7 @@
  * goes on from there. What a round reads is bounded, and while all payouts are stopped it reads nothing.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,10 +16,10 @@ import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { type AcquirerKind, FIRST_ACCOUNT, isStopped, routeOf } from "./PayoutClaims.ts"
+import { type AcquirerKind, isStopped, routeOf } from "./PayoutClaims.ts"
 
-export class ParkedPayouts extends Context.Service<
-  ParkedPayouts,
+export class PausedPayouts extends Context.Service<
+  PausedPayouts,
   {
     /**
      * Reschedules paused payouts that may be sent again, some of each account in turn. `isWalkComplete` is false where the
@@ -26,21 +27,21 @@ export class ParkedPayouts extends Context.Service<
      */
     readonly reschedule: Effect.Effect<{ readonly rescheduled: number; readonly isWalkComplete: boolean }, Unavailable>
   }
->()("@pix-payments/server/ParkedPayouts") {
+>()("@pix-payments/server/PausedPayouts") {
   static readonly layer = Layer.effect(
-    ParkedPayouts,
+    PausedPayouts,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { acquirer } = yield* Settings
-      let after = START_OF_PARKED
+      let after = START_OF_PAUSED
 
-      return ParkedPayouts.of({
+      return PausedPayouts.of({
         reschedule: Effect.suspend(() =>
-          sql.unsafe<RescheduledRow>(...rescheduleParked[acquirer](after)).pipe(
+          sql.unsafe<RescheduledRow>(...reschedulePaused[acquirer](after)).pipe(
             Effect.map(([round]) => {
               const { last_account: accountId = null, last_connection: connectionId = null } = round ?? {}
               const isWalkComplete = accountId === null || connectionId === null
-              after = isWalkComplete ? START_OF_PARKED : { accountId, connectionId }
+              after = isWalkComplete ? START_OF_PAUSED : { accountId, connectionId }
               return { rescheduled: Number(round?.rescheduled ?? 0n), isWalkComplete }
             }),
             runToCompletion(sql)
@@ -53,7 +54,7 @@ export class ParkedPayouts extends Context.Service<
 
 /** Reschedules what may be sent again until its scope closes. */
 export const loop = Layer.effectDiscard(
-  ParkedPayouts.use(({ reschedule }) =>
+  PausedPayouts.use(({ reschedule }) =>
     Effect.forkScoped(
       BackgroundLoop.run(
         "paused payouts",
@@ -71,21 +72,21 @@ const RESCHEDULED_PER_ROUND = 1000
 const PLACES_PER_ROUND = 200
 
 /** In the index of paused payouts, the connection of those that follow their account's. */
-const ACCOUNTS_CONNECTION = "00000000-0000-0000-0000-000000000000"
+const ACCOUNTS_CONNECTION = NIL_UUID
 
 /** Where a walk over paused payouts begins. */
-export const START_OF_PARKED = { accountId: FIRST_ACCOUNT, connectionId: ACCOUNTS_CONNECTION }
+export const START_OF_PAUSED = { accountId: NIL_UUID, connectionId: ACCOUNTS_CONNECTION }
 
 /** The connection that a paused payout waits for; `ACCOUNTS_CONNECTION` where it was never claimed. */
-const parkedFor = `(CASE WHEN p.attempts > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
+const pausedFor = `(CASE WHEN p.attempts > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
         ELSE '${ACCOUNTS_CONNECTION}'::uuid END)`
 
-const isParked = "p.status || '' = 'processing' AND p.due_at IS NULL"
+const isPaused = "p.status || '' = 'processing' AND p.due_at IS NULL"
 
-const parkedPlaceAfter = (account: string, connection: string) => `
-      SELECT p.account_id, ${parkedFor} AS connection_id FROM payouts p
-      WHERE ${isParked} AND (p.account_id, ${parkedFor}) > (${account}, ${connection})
-      ORDER BY p.account_id, ${parkedFor} LIMIT 1`
+const pausedPlaceAfter = (account: string, connection: string) => `
+      SELECT p.account_id, ${pausedFor} AS connection_id FROM payouts p
+      WHERE ${isPaused} AND (p.account_id, ${pausedFor}) > (${account}, ${connection})
+      ORDER BY p.account_id, ${pausedFor} LIMIT 1`
 
 // A place is a connection that payouts of an account wait for: one range of an index.
 const rescheduleStatement = (acquirer: AcquirerKind) =>
@@ -93,10 +94,10 @@ const rescheduleStatement = (acquirer: AcquirerKind) =>
     { accountId: value("uuid"), connectionId: value("uuid") },
     (p) => `
   WITH RECURSIVE places(account_id, connection_id, n) AS (
-    (SELECT f.*, 1 FROM (${parkedPlaceAfter(p.accountId, p.connectionId)}) f WHERE NOT ${allPayoutsStopped})
+    (SELECT f.*, 1 FROM (${pausedPlaceAfter(p.accountId, p.connectionId)}) f WHERE NOT ${allPayoutsStopped})
     UNION ALL
     SELECT f.account_id, f.connection_id, w.n + 1 FROM places w
-    CROSS JOIN LATERAL (${parkedPlaceAfter("w.account_id", "w.connection_id")}) f
+    CROSS JOIN LATERAL (${pausedPlaceAfter("w.account_id", "w.connection_id")}) f
     WHERE w.n < ${PLACES_PER_ROUND}
   ),
   free AS MATERIALIZED (
@@ -107,8 +108,8 @@ const rescheduleStatement = (acquirer: AcquirerKind) =>
   due AS MATERIALIZED (
     SELECT d.id FROM free f CROSS JOIN LATERAL (
       SELECT p.id FROM payouts p
-      WHERE ${isParked}
-        AND p.account_id = f.account_id AND ${parkedFor} = f.connection_id
+      WHERE ${isPaused}
+        AND p.account_id = f.account_id AND ${pausedFor} = f.connection_id
       ORDER BY p.id LIMIT f.share FOR UPDATE SKIP LOCKED
     ) d
   ),
@@ -117,7 +118,7 @@ const rescheduleStatement = (acquirer: AcquirerKind) =>
   FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = ${PLACES_PER_ROUND}) l ON true`
   )
 
-export const rescheduleParked = {
+export const reschedulePaused = {
   simulator: rescheduleStatement("simulator"),
   connections: rescheduleStatement("connections")
 }
