@@ -127,7 +127,7 @@ const copiesOf = ({ accounts, copies }: Growth, stepMs: number) => `(
 
 /** The columns of a charge that change, with their first values. */
 const ofAnswer = { br_code: "NULL", receiver_id: "NULL", status: "'processing'" }
-const ofPayment = { status: "'pending'", end_to_end_id: "NULL", paid_at: "NULL" }
+const ofPayment = { status: "'pending'", end_to_end_id: "NULL", paid_at: "NULL", payer: "NULL" }
 
 /** Makes one copy of all charges, and pays those of the copy before it. */
 const makeCharges = async (database: Client, growth: Growth, stepMs: number) => {

@@ -108,11 +108,7 @@ const receiptOf = ({ id, kind }: ReceiptOf, row: ReceiptRow, code: string): Rece
 }
 
 /** Who paid, as the provider said; else the customer. */
-const payerOfCharge = `coalesce(
-  (SELECT n.report->'payer' FROM notifications n
-    WHERE n.subject = replace(c.id::text, '-', '') AND n.id >= c.id AND n.outcome = 'applied' AND n.report->>'_tag' = 'charge.paid'
-    ORDER BY n.id LIMIT 1),
-  json_build_object('name', c.customer_name, 'document', c.customer_document))`
+const payerOfCharge = `coalesce(c.payer, json_build_object('name', c.customer_name, 'document', c.customer_document))`
 
 const receiverOfCharge = `json_build_object('name', coalesce(r.receiver->>'name', a.legal_name),
   'document', coalesce(r.receiver->>'document', a.document), 'institution', r.receiver->>'institution_name')`

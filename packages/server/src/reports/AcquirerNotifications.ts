@@ -153,7 +153,7 @@ const chargePayments = Effect.gen(function* () {
 
   /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
   return (payment: Payment, received: ReceivedNotification) => {
-    const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+    const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs, payer: payment.payer }
     const connectionId = connectionOf(payment)
     const fits = (charge: StoredCharge) =>
       isThrough(connectionId, charge) && (payment.amount === undefined || payment.amount === charge.amount)

@@ -71,8 +71,8 @@ export class ChargePayments extends Context.Service<
         return isNew ? "exception" : "ignored"
       })
 
-      const pay = Effect.fnUntraced(function* (charge: StoredCharge, { atMs, endToEndId }: Payment) {
-        const change = yield* charges.paymentOf(charge, { endToEndId, paidAtMs: atMs })
+      const pay = Effect.fnUntraced(function* (charge: StoredCharge, { atMs, endToEndId, payer }: Payment) {
+        const change = yield* charges.paymentOf(charge, { endToEndId, paidAtMs: atMs, payer })
         // `processing`: the acquirer has not answered, and repeats the notification.
         if (change === undefined) return yield* new Unavailable({ reason: "too-slow" })
         yield* store.changeInTransaction(change)

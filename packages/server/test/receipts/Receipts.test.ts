@@ -3,7 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created, someCharge } from "../support/ChargeRequests.ts"
+import { exceptionOf, notified, paymentOf, resolved, txidOf } from "../support/Exceptions.ts"
 import { funded, operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -63,6 +65,45 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("receipts"
           assert.strictEqual(answer.status, 404, wrong)
           assert.include(answer.text, "Este código não é de um comprovante.")
         }
+      })
+  )
+
+  it.effect(
+    "OPR-270, OPR-338: who paid stays on the receipts when retention has removed the report, and after an erasure",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, operate } = yield* TestService
+        const sql = yield* SqlClient
+        const { key } = yield* makeCaller()
+        const payer = { name: "Bruno Lima", document: "11144477735" }
+        const isNamed = (text: string) => text.includes(payer.name) && text.includes("***444777**")
+        const [charge, accepted] = [yield* created(key, { customer }), yield* created(key, { customer })]
+        const { amount } = charge
+
+        assert.strictEqual(yield* notified(paymentOf(charge.id, { amount, payer })), "applied")
+        const { refunds } = yield* operated<OperatorCharge>("POST", `/charges/${charge.id}/refund`, { amount: 300 })
+        // A payment that named no charge, and that an operator accepted for this one.
+        const unidentified = paymentOf("", { amount, payer })
+        assert.strictEqual(yield* notified(unidentified), "exception")
+        const { id } = yield* exceptionOf(unidentified.endToEndId)
+        yield* resolved(id, { action: "accept", charge_id: accepted.id })
+
+        const paths = [`/charges/${charge.id}`, `/refunds/${refunds[0]!.id}`, `/charges/${accepted.id}`]
+        const receipts = Effect.forEach(paths, (path) => Effect.map(receiptOf(path), ({ text }) => text))
+        const before = yield* receipts
+        assert.deepStrictEqual(before.map(isNamed), [true, true, true])
+
+        const removed = yield* sql`DELETE FROM notifications WHERE subject = ${txidOf(charge.id)} RETURNING id`
+        assert.isNotEmpty(removed)
+        assert.deepStrictEqual(yield* receipts, before)
+        for (const document of [payer.document, customer.document]) {
+          const body = { document, legal_ground: "LGPD art. 18" }
+          const erased = yield* operate("POST", "/operator/v1/payers/anonymise", { body })
+          assert.deepInclude(erased.body, { anonymised: 0 })
+        }
+        assert.deepStrictEqual(yield* receipts, before)
+        for (const path of [`charges/${charge.id}`, `charges/${accepted.id}`, "charges"])
+          assert.notInclude((yield* call("GET", `/v1/${path}`, { key })).text, payer.name)
       })
   )
 

@@ -17,7 +17,7 @@ import {
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
-import type { Emitted } from "../../providers/Acquirer.ts"
+import type { Emitted, Payer } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import type { ChargeOrder } from "../../providers/OrderStore.ts"
 import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
@@ -46,6 +46,7 @@ export interface ReportFacts {
   readonly reason?: string | undefined
   /** When the provider says that it was paid. */
   readonly paidAtMs?: number | undefined
+  readonly payer?: Payer | undefined
 }
 
 /** A change decided on a charge as it was at `sequence - 1`. */
@@ -53,6 +54,8 @@ export interface ChargeChange {
   readonly charge: StoredCharge
   readonly outbox: OutboxEntry
   readonly transfers: ReadonlyArray<Transfer>
+  /** Who paid it, as the acquirer says. Stored with a payment. */
+  readonly payer?: Payer | undefined
   /** After how long the money of a payment that went to `pending` is released. */
   readonly releaseInMs?: number | undefined
   /** The acquirer's notification of the change, recorded with it. */
@@ -166,6 +169,7 @@ export const decideChange = (
           reason: "charge.paid"
         })
       : [],
+    payer: isPayment ? facts.payer : undefined,
     releaseInMs: isPayment && releaseDelayMs > 0 ? releaseDelayMs : undefined
   }
 }

@@ -2,13 +2,14 @@
 import { pagesOf } from "../../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../../accounts/Brakes.ts"
 import { claimed, isProven, NO_PROOF, PROOF, type Proof } from "../../accounts/Caller.ts"
+import type { Payer } from "../../providers/Acquirer.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
 import { outbox, type OutboxPart } from "../../events/Outbox.ts"
 import { lockedTransfers } from "../../ledger/Ledger.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
-import { bigint, boolean, float8, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { bigint, boolean, float8, json, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { CHANGED, rows, statement, value } from "../../database/statements/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
@@ -98,24 +99,26 @@ export const insertMany = statement(
   UNION ALL SELECT NULL, false, ${PROOF}`
 )
 
-const changes = {
-  charges: updatesOf(
-    chargeTable.rows(
-      ["id", "status", "brCode", "endToEndId", "paidAtMs", "refundedAmount", "failureReason", "sequence"],
-      { receiverId: nullable(uuid()), settlementClaimed: boolean("settlement_claimed") }
-    )
-  ),
-  receivers: insertedReceivers,
-  outbox
-}
+const changedFields = [
+  "id",
+  "status",
+  "brCode",
+  "endToEndId",
+  "paidAtMs",
+  "refundedAmount",
+  "failureReason",
+  "sequence"
+] as const
+const changedBeside = { receiverId: nullable(uuid()), settlementClaimed: boolean("settlement_claimed") }
+const changesBeside = { receivers: insertedReceivers, outbox }
 
 type ChangedParts = { readonly charges: Updates; readonly receivers: string; readonly outbox: OutboxPart }
 
-const changedCharges = (p: ChangedParts, guard: string, columns = "") => `
+const changedCharges = (p: ChangedParts, guard: string, values = "", columns = "") => `
   ${CHANGED} AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver_id = i.receiver_id, paid_at = i.paid_at, refunded_amount = i.refunded_amount,
-      failure_reason = i.failure_reason, sequence = i.sequence
+      failure_reason = i.failure_reason, sequence = i.sequence${values}
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
       AND ${guard}
@@ -138,7 +141,7 @@ const changedStates = (wasInStates: string, isInStates: string) => `
   )`
 
 const changeUnpaid = statement(
-  changes,
+  { charges: updatesOf(chargeTable.rows(changedFields, changedBeside)), ...changesBeside },
   (p) =>
     `WITH ${changedCharges(p, "true")},${changedStates("true", "true")} SELECT id, ${p.outbox.rows} FROM ${CHANGED}`
 )
@@ -160,16 +163,20 @@ const changedSettlements = `
       AND s.end_to_end_id = m.end_to_end_id AND s.connection_id = m.connection_id
   )`
 
+/** Its payment names who paid a charge. No other change does, and none reads it. */
+const payerOfPayment = ", payer = coalesce(i.payer, c.payer)"
+
 const changePaid = (lockMode: LockMode) =>
   statement(
     {
-      ...changes,
+      charges: updatesOf(chargeTable.rows(changedFields, { ...changedBeside, payer: nullable(json<Payer>()) })),
+      ...changesBeside,
       transfers: lockedTransfers,
       releases: rows({ charge_id: uuid(), account_id: uuid(), amount: bigint(), due_in_ms: float8() }),
       notifications
     },
     (p) => `WITH ${p.transfers.lock(lockMode)},
-  ${changedCharges(p, p.transfers.isLocked("c.account_id"), settlementColumns)},
+  ${changedCharges(p, p.transfers.isLocked("c.account_id"), payerOfPayment, settlementColumns)},
   ${changedStates("NOT m.was_settled", "NOT is_settled")},${changedSettlements},
   ${p.transfers.insert(CHANGED)},
   ${p.notifications.insert(CHANGED)},
@@ -205,8 +212,9 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Loc
     receiver === null ? undefined : storedReceiver(receiver)
   )
   const changed = {
-    charges: ordered.map(({ charge }, index) => ({
+    charges: ordered.map(({ charge, payer }, index) => ({
       ...charge,
+      payer,
       settlementClaimed,
       receiverId: receivers[index]?.id
     })),

@@ -89,7 +89,11 @@ export class Acceptance extends Context.Service<
         const status = chargeStatusAt(charge.status, charge.expiresAtMs, yield* Clock.currentTimeMillis)
         if (status !== "pending" && status !== "expired") return undefined
         if (exception.amount !== charge.amount || exception.unallocated !== charge.amount) return undefined
-        const facts = { endToEndId: exception.endToEndId ?? undefined, paidAtMs: exception.occurredAtMs }
+        const facts = {
+          endToEndId: exception.endToEndId ?? undefined,
+          paidAtMs: exception.occurredAtMs,
+          payer: exception.payer ?? undefined
+        }
         return yield* charges.paymentOf(charge, facts)
       })
 

@@ -39,6 +39,7 @@ export const paymentTables = [
     end_to_end_id text,
     failure_reason text,
     refunded_amount bigint NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND amount), -- cents that went back to the payer
+    payer json, -- who paid it, as the acquirer says
     trace text -- the traceparent of the request that created it, where that is sampled
   ) PARTITION BY RANGE (id)`,
   `CREATE INDEX charges_of_account ON charges (account_id, origin, id)`,
