@@ -45,6 +45,13 @@ export const BalanceTransaction = Schema.Struct({
   payment_code: Schema.NullOr(Schema.String).annotateKey({
     description: "`17` of a dynamic Pix, `20` of a static one."
   }),
+  order_fee: Schema.NullOr(Schema.Int).annotateKey({
+    description:
+      "Cents of the fee of the payout behind it, also of a line that does not move the fee. Null where the order has no fee: a charge has none."
+  }),
+  dispute_id: Schema.NullOr(Id).annotateKey({
+    description: "The dispute (MED) that moved it, else the newest one of its payment. A later one replaces it."
+  }),
   created_at: Instant
 }).annotate({ identifier: "BalanceTransaction" })
 export type BalanceTransaction = typeof BalanceTransaction.Type
@@ -132,7 +139,7 @@ export const statementQuery = {
     description: "Of CSV and journal: `.` by default."
   }),
   bom: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
-    description: "Of CSV: `true` begins with a byte order mark."
+    description: "Of CSV and journal: `true` begins with a byte order mark."
   }),
   chart,
   ...revealQuery

@@ -19,7 +19,7 @@ const optional = (name: string, description: string) =>
 const parameters = {
   separator: optional("separator", "Of CSV: , ; or tab"),
   decimal: optional("decimal", "Of CSV and journal: . or ,"),
-  bom: optional("bom", "Of CSV: true begins with a byte order mark"),
+  bom: optional("bom", "Of CSV and journal: true begins with a byte order mark"),
   chart: optional("chart", "Of a journal: available=2.1.1.01,acquirer=1.1.1.02"),
   reveal: optional("reveal", "true shows documents that the role sees masked")
 }

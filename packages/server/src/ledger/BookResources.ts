@@ -34,6 +34,8 @@ export const toTransaction = (of: LinesOf, line: Movement, detail: LineDetail): 
     reference: detail.reference,
     counterparty: detail.counterparty,
     payment_code: detail.paymentCode,
+    order_fee: detail.orderFee,
+    dispute_id: detail.disputeId,
     created_at: line.created_at.toISOString()
   }
 }

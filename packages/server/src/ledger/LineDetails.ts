@@ -1,7 +1,7 @@
 /**
  * What stands behind lines: the charge, payout, exception, refund or dispute of each, read for many at once.
  *
- * Guarantee: a read costs one statement for each kind of resource that the lines have, by ids.
+ * Guarantee: a read costs one statement for each kind of resource that the lines have, by ids, and one for disputes of payments.
  */
 import { paymentCodes, type SourceObject } from "@pix-payments/domain/BalanceTransaction"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -24,6 +24,10 @@ export interface LineDetail {
   readonly reference: string | null
   readonly counterparty: { readonly name: string | null; readonly document: string | null } | null
   readonly paymentCode: string | null
+  /** Cents of the fee of the payout behind it. */
+  readonly orderFee: number | null
+  /** The dispute that moved it, else the newest one of its payment. */
+  readonly disputeId: string | null
   /** When pending money becomes available, where it has not. */
   readonly availableOn: Date | null
 }
@@ -55,15 +59,17 @@ export class LineDetails extends Context.Service<
             lines.filter(({ reason }) => reason.startsWith(`${kind}.`)).map(({ resource_id }) => resource_id)
           const exceptions = yield* read<ExceptionRow>(findExceptions, ofKind("exception"))
           const accepted = [...exceptions.values()].flatMap(({ charge_id }) => charge_id ?? [])
+          const charges = [...ofKind("charge"), ...accepted]
           const sentBack = [...exceptions.values()].flatMap(({ payout_id }) => payout_id ?? [])
           const sources = lines.flatMap(({ source_id }) => source_id ?? [])
           const pending = lines.filter(({ credit }) => credit === "pending").map(({ resource_id }) => resource_id)
           const found = {
             exceptions,
-            charges: yield* read<ChargeRow>(findCharges, [...ofKind("charge"), ...accepted]),
+            charges: yield* read<ChargeRow>(findCharges, charges),
             payouts: yield* read<PayoutRow>(findPayouts, [...ofKind("payout"), ...sentBack]),
-            refunds: yield* read<RefundRow>(findRefunds, sources),
+            refunds: yield* read<RefundRow & { readonly dispute_id: string | null }>(findRefunds, sources),
             disputes: yield* read<RefundRow>(findReturnsOfDisputes, sources),
+            newestDisputes: yield* read<DisputeRow>(findNewestDisputes, [...charges, ...exceptions.keys()]),
             returns: yield* read<RefundRow>(findReturnsOfExceptions, sources),
             releases: yield* read<ReleaseRow>(findReleases, pending)
           }
@@ -78,9 +84,11 @@ interface Found {
   readonly charges: ReadonlyMap<string, ChargeRow>
   readonly payouts: ReadonlyMap<string, PayoutRow>
   readonly exceptions: ReadonlyMap<string, ExceptionRow>
-  readonly refunds: ReadonlyMap<string, RefundRow>
+  readonly refunds: ReadonlyMap<string, RefundRow & { readonly dispute_id: string | null }>
   /** The return of each. */
   readonly disputes: ReadonlyMap<string, RefundRow>
+  /** By charge or exception. */
+  readonly newestDisputes: ReadonlyMap<string, DisputeRow>
   /** Of exceptions' money. */
   readonly returns: ReadonlyMap<string, RefundRow>
   readonly releases: ReadonlyMap<string, ReleaseRow>
@@ -94,17 +102,22 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
   const sourceId = line.source_id ?? ""
   const refund = found.refunds.get(sourceId)
   const back = refund ?? found.disputes.get(sourceId) ?? found.returns.get(sourceId)
+  const source: LineDetail["source"] =
+    line.source_id === null || found.returns.has(sourceId)
+      ? { object: kind as SourceObject, id: line.resource_id }
+      : { object: refund === undefined ? "dispute" : "refund", id: line.source_id }
+  const paid = exception === undefined || isPaymentOf(charge, exception) ? charge : undefined
+  const newestDispute = found.newestDisputes.get(line.resource_id) ?? found.newestDisputes.get(paid?.id ?? "")
   return {
-    source:
-      line.source_id === null || found.returns.has(sourceId)
-        ? { object: kind as SourceObject, id: line.resource_id }
-        : { object: refund === undefined ? "dispute" : "refund", id: line.source_id },
+    source,
     endToEndId: exception?.end_to_end_id ?? charge?.end_to_end_id ?? payout?.end_to_end_id ?? null,
     returnId: back?.provider_id ?? (isReturn(line, exception) ? (exception?.external_id ?? null) : null),
     txid: exception?.txid ?? (charge === undefined ? null : txidFromId(charge.id)),
     reference: charge?.reference ?? payout?.reference ?? line.adjusted_because,
-    counterparty: counterpartyOf(charge, payout, exception),
+    counterparty: counterpartyOf(charge, payout, exception?.payer ?? paid?.payer),
     paymentCode: paymentCodeOf(line, charge, exception),
+    orderFee: payout === undefined ? null : Number(payout.fee),
+    disputeId: source.object === "dispute" ? source.id : (refund?.dispute_id ?? newestDispute?.dispute_id ?? null),
     availableOn: found.releases.get(line.resource_id)?.due_at ?? null
   }
 }
@@ -112,13 +125,16 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
 const isReturn = ({ reason }: Movement, exception: ExceptionRow | undefined) =>
   reason === "exception.returned" || reason === "exception.charged_back" || exception?.kind === "returned_payout"
 
+/** Whether an exception is the payment of the charge that it names. A second payment is not. */
+const isPaymentOf = (charge: ChargeRow | undefined, exception: ExceptionRow) =>
+  exception.end_to_end_id !== null && exception.end_to_end_id === charge?.end_to_end_id
+
 const counterpartyOf = (
   charge: ChargeRow | undefined,
   payout: PayoutRow | undefined,
-  exception: ExceptionRow | undefined
+  payer: PayerRow | null | undefined
 ): LineDetail["counterparty"] => {
   if (payout !== undefined) return { name: payout.recipient_name, document: payout.recipient_document }
-  const payer = exception?.payer
   if (payer) return { name: payer.name ?? null, document: payer.document ?? null }
   return charge === undefined ? null : { name: charge.customer_name, document: charge.customer_document }
 }
@@ -144,6 +160,13 @@ interface ChargeRow {
   readonly end_to_end_id: string | null
   readonly customer_name: string | null
   readonly customer_document: string | null
+  /** Who paid it, as the acquirer says. */
+  readonly payer: PayerRow | null
+}
+
+interface PayerRow {
+  readonly name?: string | null
+  readonly document?: string | null
 }
 
 interface PayoutRow {
@@ -152,6 +175,7 @@ interface PayoutRow {
   readonly end_to_end_id: string | null
   readonly recipient_name: string | null
   readonly recipient_document: string | null
+  readonly fee: bigint
 }
 
 interface ExceptionRow {
@@ -162,12 +186,17 @@ interface ExceptionRow {
   readonly end_to_end_id: string | null
   readonly external_id: string | null
   readonly txid: string | null
-  readonly payer: { readonly name?: string | null; readonly document?: string | null } | null
+  readonly payer: PayerRow | null
 }
 
 interface RefundRow {
   readonly id: string
   readonly provider_id: string | null
+}
+
+interface DisputeRow {
+  readonly id: string
+  readonly dispute_id: string
 }
 
 interface ReleaseRow {
@@ -185,22 +214,31 @@ const listed = (text: (ids: string) => string) => {
   return (ids: ReadonlyArray<string>) => find({ ids })
 }
 
-const findCharges = pruned("charges", "method, reference, end_to_end_id, customer_name, customer_document")
+const findCharges = pruned("charges", "method, reference, end_to_end_id, customer_name, customer_document, payer")
 
-const findPayouts = pruned("payouts", "reference, end_to_end_id, recipient_name, recipient_document")
+const findPayouts = pruned("payouts", "reference, end_to_end_id, recipient_name, recipient_document, fee")
 
 const findExceptions = listed(
   (ids) =>
     `SELECT id, kind, charge_id, payout_id, end_to_end_id, external_id, txid, payer FROM acquirer_exceptions WHERE id = ANY (${ids})`
 )
 
-const findRefunds = listed((ids) => `SELECT id, provider_id FROM refunds WHERE id = ANY (${ids})`)
+const findRefunds = listed((ids) => `SELECT id, provider_id, dispute_id FROM refunds WHERE id = ANY (${ids})`)
 
 const findReturnsOfDisputes = listed(
   (ids) => `
   SELECT d.id, coalesce(d.return_id, r.provider_id) AS provider_id
   FROM disputes d LEFT JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
   WHERE d.id = ANY (${ids})`
+)
+
+const findNewestDisputes = listed(
+  (ids) => `
+  (SELECT DISTINCT ON (charge_id) charge_id AS id, id AS dispute_id FROM disputes
+  WHERE charge_id = ANY (${ids}) ORDER BY charge_id DESC, id DESC)
+  UNION ALL
+  (SELECT DISTINCT ON (exception_id) exception_id, id FROM disputes
+  WHERE exception_id IS NOT NULL AND exception_id = ANY (${ids}) ORDER BY exception_id DESC, id DESC)`
 )
 
 const findReturnsOfExceptions = listed(

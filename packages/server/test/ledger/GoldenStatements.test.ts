@@ -49,7 +49,8 @@ const moved: ReadonlyArray<readonly [Moved, Partial<LineDetail>]> = [
       txid: "01a2027c27ce74b688f706b8f8b33cb6",
       reference: '=1+1;"x"',
       counterparty: { name: "José & Açúcar <Ltda> ½ Łódź", document: "***.444.777-**" },
-      paymentCode: "17"
+      paymentCode: "17",
+      disputeId: "01a2027c-27ce-74b6-88f7-0000000000dd"
     }
   ],
   // The same payer, amount and day.
@@ -62,7 +63,7 @@ const moved: ReadonlyArray<readonly [Moved, Partial<LineDetail>]> = [
   ],
   [
     { type: "payout", debit: "available", credit: "payouts_in_transit", amount: 5030, fee: 30 },
-    { endToEndId: "E12345678202611200230000000000003", reference: "aluguel" }
+    { endToEndId: "E12345678202611200230000000000003", reference: "aluguel", orderFee: 30 }
   ],
   [{ type: "adjustment", debit: "fees", credit: "available", amount: 30 }, { reference: "tarifa cobrada duas vezes" }]
 ]
@@ -98,6 +99,8 @@ const lines = moved.map(([{ amount, fee = null, ...ends }, detail], index): Stat
     reference: null,
     counterparty: null,
     paymentCode: null,
+    orderFee: null,
+    disputeId: null,
     availableOn: null,
     ...detail
   }
@@ -145,7 +148,7 @@ const files: ReadonlyArray<readonly [name: string, bytes: Buffer]> = [
   ["brazilian.csv", made(csv(brazilian))],
   ["1.02.ofx", made(ofx1)],
   ["2.2.ofx", made(ofx2)],
-  ["journal.csv", made(journal(chart, ","))],
+  ["journal.csv", made(journal(chart, { decimal: ",", bom: false }))],
   ["statement.jsonl", made(jsonLines)],
   ["closes.csv", Buffer.from(closesCsv([close], brazilian))]
 ]
@@ -176,6 +179,11 @@ describe("Golden statements", () => {
     )
     assert.deepStrictEqual([plain[0]!["reference"], brazil[0]!["reference"]], [`'=1+1;"x"`, `'=1+1;"x"`])
     assert.strictEqual(plain.at(-1)!["balance_after"], "1196.90")
+    assert.deepStrictEqual(
+      plain.map(({ dispute_id, order_fee }) => `${dispute_id} ${order_fee}`),
+      ["01a2027c-27ce-74b6-88f7-0000000000dd ", " ", " 0.30", " "]
+    )
+    assert.strictEqual(brazil[2]!["order_fee"], "0,30")
     const entries: ReadonlyArray<Record<string, string>> = parseCsv(golden("journal.csv"), {
       columns: true,
       delimiter: ";"

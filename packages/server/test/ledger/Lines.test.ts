@@ -4,6 +4,9 @@ import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { created } from "../support/ChargeRequests.ts"
+import { type Dispute, med } from "../support/Disputes.ts"
+import { exceptionOf, notified, paymentOf, resolved } from "../support/Exceptions.ts"
 import {
   availableOf,
   balanceOf,
@@ -192,6 +195,107 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Balance t
           403
         )
       })
+  )
+
+  it.effect("OPR-253: A line has the fee of its payout and the dispute behind it, also at the bank", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller({ account: { payout_fee: fee } })
+      const charge = yield* paidCharge(key, 2000)
+      yield* operated("POST", `/charges/${charge.id}/refund`, { amount: 100 })
+      const lost = yield* med(charge.id, { amount: 300 })
+      const newest = yield* med(charge.id, { amount: 500 })
+      yield* simulated(`/disputes/${lost.id}/lose`)
+      yield* paidCharge(key, 700)
+      const paid = yield* paidOut(key, { amount: 600 })
+      yield* payoutReaching(key, paid.id, "completed")
+      const failed = yield* paidOut(key, { amount: 500, ...failing })
+      yield* payoutReaching(key, failed.id, "failed")
+      const names = new Map([
+        [lost.id, "lost"],
+        [newest.id, "newest"]
+      ])
+      /** Oldest first: `type net fee order_fee dispute`. */
+      const behind = (lines: ReadonlyArray<BalanceTransaction>) =>
+        lines
+          .toReversed()
+          .map(({ dispute_id, fee, net, order_fee, type }) =>
+            [type, net, fee, order_fee, dispute_id && names.get(dispute_id)].join(" ")
+          )
+      assert.deepStrictEqual(behind(yield* ofAccount(accountId)), [
+        "charge 2000 0  newest",
+        "charge_refund -100 0  newest",
+        "dispute_hold -300 0  lost",
+        "dispute_hold -500 0  newest",
+        "charge 700 0  ",
+        "payout -630 30 30 ",
+        "payout -530 30 30 ",
+        "payout_return 530 -30 30 "
+      ])
+      const { data } = yield* transactions(`/connections/${SIMULATOR_CONNECTION}`)
+      assert.deepStrictEqual(behind(data.filter(({ account_id }) => account_id === accountId)), [
+        "charge 2000 0  newest",
+        "charge_refund -100 0  newest",
+        "dispute_loss -300 0  lost",
+        "charge 700 0  ",
+        "payout -600 0 30 "
+      ])
+    })
+  )
+
+  it.effect("OPR-253: Of an exception, its own dispute, or that of the charge that it pays", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const { id: paidId } = yield* paidCharge(key, 1000)
+      const second = paymentOf(paidId, { amount: 1000 })
+      yield* notified(second)
+      const own = yield* exceptionOf(second.endToEndId)
+      yield* resolved(own.id, { action: "accept" })
+      const opened = { _tag: "med.opened", txid: "", endToEndId: second.endToEndId!, reason: "fraud" } as const
+      assert.strictEqual(yield* notified({ ...opened, externalId: `med-${own.id}` }), "applied")
+      const { id: chargeId } = yield* created(key, { amount: 900 })
+      const nameless = paymentOf("", { amount: 900 })
+      yield* notified(nameless)
+      yield* resolved((yield* exceptionOf(nameless.endToEndId)).id, { action: "accept", charge_id: chargeId })
+      const ofCharge = yield* med(chargeId)
+      const disputes = yield* operated<{ data: ReadonlyArray<Dispute> }>("GET", `/disputes?account_id=${accountId}`)
+      const ofException = disputes.data.find(({ exception_id }) => exception_id === own.id)
+      const { data } = yield* transactions(`/connections/${SIMULATOR_CONNECTION}`)
+      const ofPix = ({ endToEndId }: { readonly endToEndId?: string }) =>
+        data.filter(({ end_to_end_id }) => end_to_end_id === endToEndId).map(({ dispute_id }) => dispute_id)
+      assert.deepStrictEqual(ofPix(second), [ofException!.id])
+      assert.deepStrictEqual(ofPix(nameless), [ofCharge.id])
+      assert.deepStrictEqual(
+        (yield* ofAccount(accountId)).toReversed().map(({ dispute_id, type }) => [type, dispute_id]),
+        [
+          ["charge", null],
+          ["exception", ofException!.id],
+          ["dispute_hold", ofException!.id],
+          ["charge", ofCharge.id],
+          ["dispute_hold", ofCharge.id]
+        ]
+      )
+    })
+  )
+
+  it.effect("OPR-253: The counterparty of a charge is who paid, and else the customer", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const charge = yield* created(key, { amount: 300 })
+      assert.strictEqual(
+        yield* notified(paymentOf(charge.id, { amount: 300, payer: { name: "Maria Souza", document: null } })),
+        "applied"
+      )
+      const unnamed = yield* paidCharge(key, 400)
+      const [later, first] = yield* ofAccount(accountId, { reveal: "true" })
+      assert.deepStrictEqual(first!.counterparty, { name: "Maria Souza", document: null })
+      assert.deepStrictEqual(later!.counterparty, {
+        name: unnamed.customer!.name ?? null,
+        document: unnamed.customer!.document ?? null
+      })
+    })
   )
 
   it.effect("OPR-254: A connection's lines are what the bank moves: received, sent, returned and unallocated", () =>

@@ -34,7 +34,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
       })
     )
 
-  const customer = { name: "José & Açúcar <Ltda> ½", email: "jose@example.com", document: "11144477735" }
+  const customer = { name: "José & Açúcar <Ltda> ½", email: "jose@example.com", document: "01234567890" }
 
   /** An account with payments, a payout, and texts that a file has to quote. */
   const world = Effect.gen(function* () {
@@ -87,7 +87,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
         Record<string, string>
       >
       assert.strictEqual(first!["net"], "123,45")
-      assert.strictEqual(first!["document"], customer.document)
+      assert.strictEqual(first!["document"], "012.345.678-90")
       assert.strictEqual(first!["counterparty"], customer.name)
     })
   )
@@ -146,6 +146,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
         format: "journal",
         chart: "available=2.1.1.01, acquirer=1.1.1.02"
       })
+      const marked = yield* exported(`accounts/${accountId}`, {
+        format: "journal",
+        chart: "available=2.1.1.01, acquirer=1.1.1.02",
+        bom: "true"
+      })
+      assert.strictEqual(marked.text, `\uFEFF${text}`)
       const rows = parseCsv(text, { columns: true, delimiter: ";" }) as ReadonlyArray<Record<string, string>>
       const sums = new Map<string, number>()
       for (const { credit, debit, value } of rows) {

@@ -3,9 +3,11 @@
  *
  * Guarantees:
  * - A text that a spreadsheet would read as a formula begins with an apostrophe. Figures and ids are as they are.
+ * - A CPF or CNPJ has its points and dashes: a spreadsheet reads it as text, and its zeros stay.
  * - The time of a line is that of the installation's zone: a sale of 22:15 is of its day.
  */
 import type { Close } from "@pix-payments/api/operator/Books"
+import { documentShape, maskDocument } from "@pix-payments/domain/Document"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
 
 export interface CsvOptions {
@@ -63,7 +65,7 @@ const closeColumns = [
   "hash"
 ]
 
-const BOM = "\uFEFF"
+export const BOM = "\uFEFF"
 
 const rowsOf = ({ separator }: CsvOptions) => {
   const between = separator === "tab" ? "\t" : separator
@@ -84,17 +86,22 @@ const columns: ReadonlyArray<readonly [name: string, cell: Cell]> = [
   ["balance_after", ({ balance }, money) => money(balance)],
   ["reference", ({ transaction }) => defused(transaction.reference ?? "")],
   ["counterparty", ({ transaction }) => defused(transaction.counterparty?.name ?? "")],
-  ["document", ({ transaction }) => transaction.counterparty?.document ?? ""],
+  ["document", ({ transaction }) => defused(punctuated(transaction.counterparty?.document ?? ""))],
   ["end_to_end_id", ({ transaction }) => defused(transaction.end_to_end_id ?? "")],
   ["return_id", ({ transaction }) => defused(transaction.return_id ?? "")],
   ["txid", ({ transaction }) => defused(transaction.txid ?? "")],
   ["payment_code", ({ transaction }) => transaction.payment_code ?? ""],
   ["source", ({ transaction: { source } }) => `${source.object}:${source.id}`],
   ["account_id", ({ transaction }) => transaction.account_id ?? ""],
-  ["connection_id", ({ transaction }) => transaction.connection_id ?? ""]
+  ["connection_id", ({ transaction }) => transaction.connection_id ?? ""],
+  ["order_fee", ({ transaction: { order_fee: fee } }, money) => (fee === null ? "" : money(fee))],
+  ["dispute_id", ({ transaction }) => transaction.dispute_id ?? ""]
 ]
 
 const defused = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+
+const punctuated = (document: string): string =>
+  documentShape(document) === undefined ? document : maskDocument(document)
 
 const quoted = (cell: string, separator: string): string =>
   cell.includes(separator) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell

@@ -2,16 +2,17 @@
  * Statements as a journal: each transfer as a debit and a credit of a chart of accounts, which is in balance by itself.
  */
 import { ledgerKinds } from "../Ledger.ts"
+import { BOM, type CsvOptions } from "./Csv.ts"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
 
 /** The account of the chart for each ledger account. Those that are not given have the ledger's name. */
 export type Chart = Readonly<Record<string, string>>
 
-export const journal = (chart: Chart, decimal: "." | ","): Format => ({
+export const journal = (chart: Chart, { bom, decimal }: Pick<CsvOptions, "bom" | "decimal">): Format => ({
   contentType: "text/csv; charset=utf-8",
   extension: "journal.csv",
   isComplete: true,
-  begin: () => "date;debit;credit;value;history;document\r\n",
+  begin: () => `${bom ? BOM : ""}date;debit;credit;value;history;document\r\n`,
   line: ({ movement, transaction }: StatementLine) =>
     `${[
       movement.day,

@@ -67,7 +67,7 @@ export const monthlyPackage = Effect.gen(function* () {
       ["csv", statement(csv(brazilian))],
       ["ofx", statement(ofx1)],
       ["2.2.ofx", statement(ofx2)],
-      ["journal.csv", statement(journal(chart, ","))],
+      ["journal.csv", statement(journal(chart, { decimal: ",", bom: false }))],
       ["jsonl", statement(jsonLines)],
       ["closes.csv", closesOfMonth]
     ]

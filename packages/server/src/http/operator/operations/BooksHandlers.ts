@@ -266,7 +266,7 @@ const formatOf = ({ bom, chart, decimal = ".", format, separator = "," }: Statem
       return jsonLines
     case "journal": {
       const accounts = chart === undefined ? {} : chartOf(chart)
-      return accounts === undefined ? undefined : journal(accounts, decimal)
+      return accounts === undefined ? undefined : journal(accounts, { decimal, bom: bom === "true" })
     }
   }
 }
