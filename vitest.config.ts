@@ -1,13 +1,14 @@
 /**
- * The tests in four projects.
+ * The tests in five projects.
  *
  * - `tests`: all that is in none of the others: units, properties, and the service over HTTP.
  * - `browser`: the dashboard in one Chromium, which all files share.
+ * - `slow`: of both of these, the files that take longest: two thirds of their time.
  * - `durability`: kills, outages, random histories, hostile input, a million rows.
  * - `runtimes`: what is installed or built, as processes: the packed clients and `pix`, also under other Nodes, runtimes, compilers
  *   and frameworks; the examples and tasks of integrators; the bench and its peers.
  *
- * `npm test` runs the first two, `npm run test:all` all.
+ * `npm test` runs the first two, in eight minutes; `npm run test:all` all.
  *
  * A test has ten minutes, because the machine may be busy: a limit only ends what hangs. None is run a second time. The output ends
  * with a list of what failed, and why.
@@ -24,6 +25,38 @@ const durability = [
   "packages/server/test/database/statements/Plans.test.ts",
   "packages/embedded-postgres/test/EmbeddedPostgres.test.ts",
   "histories/test/Storm.test.ts"
+]
+
+/** Of the tests, what takes longest. */
+const slow = [
+  "histories/test/Judge.test.ts",
+  "packages/api-pix/test/{Faults,PayoutRails,WrongAnswers}.test.ts",
+  "packages/client/test/FlakyNetwork.test.ts",
+  "packages/server/test/accounts/{ApiKeys,CallerGeneration,Limits}.test.ts",
+  "packages/server/test/base/observability/{Redaction,Traces}.test.ts",
+  "packages/server/test/database/batching/Bisection.test.ts",
+  "packages/server/test/events/{EventOrder,EventStreamProcesses}.test.ts",
+  "packages/server/test/http/callbacks/Callbacks.test.ts",
+  "packages/server/test/http/operator/sign-in/OperatorToken.test.ts",
+  "packages/server/test/http/pipeline/{BodyCosts,Drain,Lists,RequestBody,Security,SocketBounds}.test.ts",
+  "packages/server/test/ledger/{ConcurrentPayouts,MonthlyPackage,Statements}.test.ts",
+  "packages/server/test/operations/{AlertRules,Filters,SealedSecrets,Search,Statistics}.test.ts",
+  "packages/server/test/operators/{AccountLimits,PersonalData,SingleSignOn,Walk}.test.ts",
+  "packages/server/test/operators/approvals/{Bypass,Changed,FourEyes,Races,Summary}.test.ts",
+  "packages/server/test/payments/charges/{ChargeRecovery,CreationFields,CreationProperties}.test.ts",
+  "packages/server/test/payments/disputes/Defenses.test.ts",
+  "packages/server/test/payments/exceptions/Arrival.test.ts",
+  "packages/server/test/payments/payouts/Restores.test.ts",
+  "packages/server/test/providers/Acquirers.test.ts",
+  "packages/server/test/providers/connections/Bulkheads.test.ts",
+  "packages/server/test/reports/{Ownership,Reconciliation,SettlementClaims,Sweep,UnreadableEntries}.test.ts",
+  "packages/server/test/schema/{Migrations,Privileges}.test.ts",
+  "packages/server/test/schema/partitions/{ChangesRetention,Money,Retention}.test.ts",
+  "packages/server/test/startup/{Cell,DatabaseTls,Outward,WorkerMetrics}.test.ts",
+  "packages/server/test/statements/{BankBalances,BankReconciliation}.test.ts",
+  "packages/server/test/webhooks/endpoints/{EndpointChanges,WebhookEndpoints}.test.ts",
+  "packages/server/test/webhooks/sending/Dispatch.test.ts",
+  "packages/server/test/browser/!(Approvals|Cells|FirstDay|Pictures|Reveal|Size|States|TerminalSignIn|Timeline|Waiting).test.ts"
 ]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
@@ -68,7 +101,7 @@ export default defineConfig({
           ...shared,
           name: "tests",
           include: ["{packages,bench,examples,histories}/**/test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...browser, ...durability, ...runtimes]
+          exclude: ["**/node_modules/**", ...browser, ...slow, ...durability, ...runtimes]
         }
       },
       {
@@ -76,6 +109,15 @@ export default defineConfig({
           ...shared,
           name: "browser",
           include: browser,
+          exclude: slow,
+          globalSetup: ["packages/server/test/browser/Chromium.ts"]
+        }
+      },
+      {
+        test: {
+          ...shared,
+          name: "slow",
+          include: slow,
           globalSetup: ["packages/server/test/browser/Chromium.ts"]
         }
       },
