@@ -564,6 +564,21 @@ FROM
 ORDER BY 1, 2;
 
 -- ledger/LineDetails.ts listed
+(
+  SELECT DISTINCT ON (charge_id) charge_id AS id, id AS dispute_id
+  FROM disputes
+  WHERE charge_id = ANY ($1::uuid[])
+  ORDER BY charge_id DESC, id DESC
+)
+UNION ALL
+(
+  SELECT DISTINCT ON (exception_id) exception_id, id
+  FROM disputes
+  WHERE exception_id IS NOT NULL AND exception_id = ANY ($1::uuid[])
+  ORDER BY exception_id DESC, id DESC
+);
+
+-- ledger/LineDetails.ts listed
 SELECT d.id, coalesce(d.return_id, r.provider_id) AS provider_id
 FROM disputes d LEFT JOIN refunds r ON r.charge_id = d.charge_id AND r.dispute_id = d.id
 WHERE d.id = ANY ($1::uuid[]);
@@ -579,7 +594,7 @@ FROM acquirer_exceptions
 WHERE id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts listed
-SELECT id, provider_id
+SELECT id, provider_id, dispute_id
 FROM refunds
 WHERE id = ANY ($1::uuid[]);
 
@@ -589,12 +604,12 @@ FROM exception_returns
 WHERE id = ANY ($1::uuid[]);
 
 -- ledger/LineDetails.ts pruned
-SELECT id, method, reference, end_to_end_id, customer_name, customer_document
+SELECT id, method, reference, end_to_end_id, customer_name, customer_document, payer
 FROM charges
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
 -- ledger/LineDetails.ts pruned
-SELECT id, reference, end_to_end_id, recipient_name, recipient_document
+SELECT id, reference, end_to_end_id, recipient_name, recipient_document, fee
 FROM payouts
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
@@ -2526,7 +2541,7 @@ GROUP BY ends.kind;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -2544,7 +2559,8 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence,
+      payer = coalesce(i.payer, c.payer)
     FROM
       (
         SELECT *
@@ -2552,21 +2568,21 @@ WITH
           (
             SELECT
               id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
-              settlement_claimed
+              settlement_claimed, payer::json AS payer
             FROM
               unnest(
                 $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
-                $9::uuid[], $10::boolean[]
+                $9::uuid[], $10::boolean[], $11::text[]
               ) AS t (
                 id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
-                settlement_claimed
+                settlement_claimed, payer
               )
           ) AS r
-        LIMIT $11::integer
+        LIMIT $12::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $12::uuid
+      AND c.id >= $13::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2598,7 +2614,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($14::uuid[], $15::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2611,8 +2627,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
-            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
+            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
+            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2676,8 +2692,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
-            $37::text[], $38::timestamptz[]
+            $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::bigint[], $34::uuid[], $35::uuid[], $36::uuid[], $37::bigint[],
+            $38::text[], $39::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -2745,14 +2761,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($47::uuid[], $48::uuid[], $49::text[], $50::text[], $51::uuid[], $52::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($53::text[], $54::uuid[], $55::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -2761,7 +2777,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($43::uuid[], $44::uuid[], $45::bigint[], $46::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -2775,7 +2791,7 @@ FROM (SELECT owner_id FROM unlocked) p;
 WITH
   touched AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($39::uuid[], $40::text[], $41::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS t
   ),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
@@ -2793,7 +2809,8 @@ WITH
     UPDATE charges c
     SET
       status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id, receiver_id = i.receiver_id, paid_at = i.paid_at,
-      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence
+      refunded_amount = i.refunded_amount, failure_reason = i.failure_reason, sequence = i.sequence,
+      payer = coalesce(i.payer, c.payer)
     FROM
       (
         SELECT *
@@ -2801,21 +2818,21 @@ WITH
           (
             SELECT
               id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
-              settlement_claimed
+              settlement_claimed, payer::json AS payer
             FROM
               unnest(
                 $1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[], $8::integer[],
-                $9::uuid[], $10::boolean[]
+                $9::uuid[], $10::boolean[], $11::text[]
               ) AS t (
                 id, status, br_code, end_to_end_id, paid_at, refunded_amount, failure_reason, sequence, receiver_id,
-                settlement_claimed
+                settlement_claimed, payer
               )
           ) AS r
-        LIMIT $11::integer
+        LIMIT $12::integer
       ) AS i
     WHERE
       c.id = i.id
-      AND c.id >= $12::uuid
+      AND c.id >= $13::uuid
       AND c.sequence = i.sequence - 1
       AND c.status || '>' || i.status IN (
         'processing>pending', 'processing>failed', 'pending>paid', 'pending>failed', 'pending>canceled', 'paid>refunded',
@@ -2847,7 +2864,7 @@ WITH
   inserted_receivers AS (
     INSERT INTO receivers (id, receiver)
     SELECT n.id, n.receiver
-    FROM (SELECT id, receiver::json AS receiver FROM unnest($13::uuid[], $14::text[]) AS t (id, receiver)) AS n
+    FROM (SELECT id, receiver::json AS receiver FROM unnest($14::uuid[], $15::text[]) AS t (id, receiver)) AS n
     WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   ),
@@ -2860,8 +2877,8 @@ WITH
           sequence, created_at, normalized_hash, destination_hash, data
         FROM
           unnest(
-            $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::integer[],
-            $24::timestamptz[], $25::uuid[], $26::uuid[], $27::text[]
+            $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::text[], $21::text[], $22::text[], $23::text[], $24::integer[],
+            $25::timestamptz[], $26::uuid[], $27::uuid[], $28::text[]
           ) AS t (
             id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
             destination_hash, data
@@ -2925,8 +2942,8 @@ WITH
         SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
         FROM
           unnest(
-            $28::uuid[], $29::uuid[], $30::text[], $31::text[], $32::bigint[], $33::uuid[], $34::uuid[], $35::uuid[], $36::bigint[],
-            $37::text[], $38::timestamptz[]
+            $29::uuid[], $30::uuid[], $31::text[], $32::text[], $33::bigint[], $34::uuid[], $35::uuid[], $36::uuid[], $37::bigint[],
+            $38::text[], $39::timestamptz[]
           ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
       ) AS t
       LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
@@ -2994,14 +3011,14 @@ WITH
       (
         SELECT id, resource_id, subject, report::json AS report, connection_id, received_at
         FROM
-          unnest($46::uuid[], $47::uuid[], $48::text[], $49::text[], $50::uuid[], $51::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
+          unnest($47::uuid[], $48::uuid[], $49::text[], $50::text[], $51::uuid[], $52::timestamptz[]) AS t (id, resource_id, subject, report, connection_id, received_at)
       ) AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
     INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
-    FROM (SELECT key, id, resource_id FROM unnest($52::text[], $53::uuid[], $54::uuid[]) AS t (key, id, resource_id)) AS k
+    FROM (SELECT key, id, resource_id FROM unnest($53::text[], $54::uuid[], $55::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_releases AS (
@@ -3010,7 +3027,7 @@ WITH
     FROM
       (
         SELECT charge_id, account_id, amount, due_in_ms
-        FROM unnest($42::uuid[], $43::uuid[], $44::bigint[], $45::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
+        FROM unnest($43::uuid[], $44::uuid[], $45::bigint[], $46::float8[]) AS t (charge_id, account_id, amount, due_in_ms)
       ) AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -3918,7 +3935,7 @@ SELECT
 FROM disputes d
 WHERE d.exception_id IS NOT NULL AND d.status = 'lost' AND d.returned > 0 AND d.exception_id = $1::uuid;
 
--- payments/payouts/ParkedPayouts.ts rescheduleStatement
+-- payments/payouts/PausedPayouts.ts rescheduleStatement
 WITH RECURSIVE
   places (account_id, connection_id, n) AS (
     (
@@ -4043,7 +4060,7 @@ WITH RECURSIVE
 SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
 FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
--- payments/payouts/ParkedPayouts.ts rescheduleStatement
+-- payments/payouts/PausedPayouts.ts rescheduleStatement
 WITH RECURSIVE
   places (account_id, connection_id, n) AS (
     (
@@ -4274,7 +4291,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS is_parked
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits
     FROM
       (
         SELECT
@@ -4289,11 +4306,11 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
         FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
-      t.is_parked
+      t.waits
       OR t.place <= coalesce(
         (
           SELECT k.free
@@ -4301,7 +4318,7 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
@@ -4310,7 +4327,7 @@ WITH RECURSIVE
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
-    WHERE p.id = t.id AND NOT t.is_parked
+    WHERE p.id = t.id AND NOT t.waits
     RETURNING
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
@@ -4427,7 +4444,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS is_parked
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits
     FROM
       (
         SELECT
@@ -4442,11 +4459,11 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
         FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
-      t.is_parked
+      t.waits
       OR t.place <= coalesce(
         (
           SELECT k.free
@@ -4454,7 +4471,7 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
@@ -4463,7 +4480,7 @@ WITH RECURSIVE
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
-    WHERE p.id = t.id AND NOT t.is_parked
+    WHERE p.id = t.id AND NOT t.waits
     RETURNING
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
@@ -6265,19 +6282,7 @@ WHERE order_id = ANY ($1::uuid[]) AND due_at <= now();
 -- receipts/Receipts.ts findCharge
 SELECT
   c.status, c.paid_at IS NOT NULL AS moved, c.amount, c.paid_at AS at,
-  coalesce(
-    (
-      SELECT n.report -> 'payer'
-      FROM notifications n
-      WHERE
-        n.subject = replace(c.id::text, '-', '')
-        AND n.id >= c.id
-        AND n.outcome = 'applied'
-        AND n.report ->> '_tag' = 'charge.paid'
-      ORDER BY n.id
-      LIMIT 1
-    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
-  ) AS payer,
+  coalesce(c.payer, json_build_object('name', c.customer_name, 'document', c.customer_document)) AS payer,
   json_build_object(
     'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
     'institution', r.receiver ->> 'institution_name'
@@ -6300,20 +6305,8 @@ SELECT
   json_build_object(
     'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
     'institution', r.receiver ->> 'institution_name'
-  ) AS payer,
-  coalesce(
-    (
-      SELECT n.report -> 'payer'
-      FROM notifications n
-      WHERE
-        n.subject = replace(c.id::text, '-', '')
-        AND n.id >= c.id
-        AND n.outcome = 'applied'
-        AND n.report ->> '_tag' = 'charge.paid'
-      ORDER BY n.id
-      LIMIT 1
-    ), json_build_object('name', c.customer_name, 'document', c.customer_document)
-  ) AS payee, c.end_to_end_id, f.provider_id AS return_id, f.description, a.legal_name AS issuer
+  ) AS payer, coalesce(c.payer, json_build_object('name', c.customer_name, 'document', c.customer_document)) AS payee,
+  c.end_to_end_id, f.provider_id AS return_id, f.description, a.legal_name AS issuer
 FROM
   refunds f
   JOIN charges c ON c.id = f.charge_id
@@ -6674,7 +6667,7 @@ WHERE
   AND connection_id = ANY ($1::uuid[])
   AND status <> 'completed';
 
--- statements/ReconciliationStore.ts insertDays
+-- statements/ReconciliationDays.ts insertDays
 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
 SELECT id, connection_id, day::date, 'requested', now(), now()
 FROM (SELECT id, connection_id, day FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS t (id, connection_id, day)) AS d
@@ -6685,23 +6678,23 @@ SET status = 'requested', due_at = now();
 INSERT INTO
   reconciliation_lines (
     id, reconciliation_id, day, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id,
-    source_object, source_id, account_id, end_to_end_id, description, suggestions
+    source_object, source_id, account_id, end_to_end_id, description, suggestions, explanation
   )
 SELECT
   id, $1::uuid, $2::text::date, state, difference, bank_line_id, bank_day::date, bank_amount, books_day::date, books_amount,
-  transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions
+  transfer_id, source_object, source_id, account_id, end_to_end_id, description, suggestions, explanation
 FROM
   (
     SELECT
       id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
-      account_id, end_to_end_id, description, suggestions::json AS suggestions
+      account_id, end_to_end_id, description, suggestions::json AS suggestions, explanation
     FROM
       unnest(
         $3::uuid[], $4::text[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::uuid[],
-        $12::text[], $13::uuid[], $14::uuid[], $15::text[], $16::text[], $17::text[]
+        $12::text[], $13::uuid[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[]
       ) AS t (
         id, state, difference, bank_line_id, bank_day, bank_amount, books_day, books_amount, transfer_id, source_object, source_id,
-        account_id, end_to_end_id, description, suggestions
+        account_id, end_to_end_id, description, suggestions, explanation
       )
   ) AS l;
 

@@ -137,7 +137,8 @@ const operatorContract = {
     "POST /reconciliations request",
     "GET /reconciliations list",
     "GET /reconciliations/{id} retrieve",
-    "GET /reconciliations/{id}/lines lines"
+    "GET /reconciliations/{id}/lines lines",
+    "POST /reconciliations/{id}/explain explain"
   ],
   deliveries: [
     "GET /deliveries list",

@@ -18,9 +18,19 @@ export const columns: Readonly<Record<string, ReadonlyArray<string>>> = {
   operator: ["id", "name", "email", "role", "active", "created_at"],
   operator_session: ["id", "operator_id", "address", "last_seen_at", "ended_at", "current"],
   payout: ["id", "status", "amount", "fee", "method", "reference", "created_at"],
-  reconciliation: ["id", "day", "status", "difference", "bank_total", "books_total", "done_at"],
-  reconciliation_line: ["id", "state", "difference", "end_to_end_id", "account_id", "age_days"],
-  reconciliation_row: ["state", "difference", "bank", "books", "source", "end_to_end_id", "description", "age_days"],
+  reconciliation: ["id", "day", "status", "unmatched", "difference", "bank_total", "books_total", "done_at"],
+  reconciliation_line: ["id", "state", "difference", "end_to_end_id", "account_id", "explanation", "age_days"],
+  reconciliation_row: [
+    "state",
+    "difference",
+    "bank",
+    "books",
+    "source",
+    "end_to_end_id",
+    "description",
+    "explanation",
+    "age_days"
+  ],
   refund: ["id", "status", "amount", "charge_id", "created_at"],
   request: ["created_at", "status", "route", "duration_ms", "request_id", "key_id"]
 }

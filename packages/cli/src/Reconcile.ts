@@ -2,7 +2,6 @@
  * `pix reconcile`: compares a day of a bank account with the books, and shows what does not match. CLI-39.
  */
 import type { Reconciliation, ReconciliationLine } from "@pix-payments/api/operator/Reconciliations"
-import { unmatchedStates } from "@pix-payments/domain/Reconciliation"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
@@ -32,7 +31,16 @@ const compared = Effect.fnUntraced(function* (service: Service, connection: stri
 
 const MOST_TRIES = 120
 
-const rowOf = ({ age_days, bank, books, difference, end_to_end_id, source, state }: ReconciliationLine): Row => ({
+const rowOf = ({
+  age_days,
+  bank,
+  books,
+  difference,
+  end_to_end_id,
+  explanation,
+  source,
+  state
+}: ReconciliationLine): Row => ({
   object: "reconciliation_row",
   state,
   difference,
@@ -41,6 +49,7 @@ const rowOf = ({ age_days, bank, books, difference, end_to_end_id, source, state
   source: source === null ? null : `${source.object} ${source.id}`,
   end_to_end_id,
   description: bank?.description ?? null,
+  explanation,
   age_days
 })
 
@@ -68,8 +77,7 @@ export const reconcileCommand = Command.make(
         showFields({ ...found, lines: data.map(rowOf) })
         if (hasMore) notice(`There are more lines: pix reconciliations lines ${found.id} --all`)
       }
-      const isUnmatched = found.states.some(({ state }) => unmatchedStates.some((each) => each === state))
-      if (found.status === "failed" || isUnmatched) process.exitCode = exitCodes.negative
+      if (found.status === "failed" || found.unmatched > 0) process.exitCode = exitCodes.negative
     })
 ).pipe(
   Command.withDescription("Compare a day of a bank account with the books"),

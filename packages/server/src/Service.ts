@@ -98,7 +98,7 @@ import { OrderKeys } from "./operators/OrderKeys.ts"
 import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
-import * as ParkedPayouts from "./payments/payouts/ParkedPayouts.ts"
+import * as PausedPayouts from "./payments/payouts/PausedPayouts.ts"
 import * as PayoutSubmission from "./payments/payouts/PayoutSubmission.ts"
 import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
@@ -108,6 +108,7 @@ import * as BankReconciliation from "./statements/BankReconciliation.ts"
 import { BankBalances } from "./statements/BankBalances.ts"
 import { BooksOfDay } from "./statements/BooksOfDay.ts"
 import { BankDays } from "./statements/BankDays.ts"
+import { ReconciliationDays } from "./statements/ReconciliationDays.ts"
 import { ReconciliationStore } from "./statements/ReconciliationStore.ts"
 import { BankStatementStore } from "./statements/BankStatementStore.ts"
 import { Receipts } from "./receipts/Receipts.ts"
@@ -156,11 +157,12 @@ export const stores = Layer.mergeAll(
   RefundStore.layer,
   Receipts.layer,
   BankDays.layer,
-  BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationStore.layer)),
+  BankStatementStore.layer.pipe(Layer.provideMerge(ReconciliationDays.layer)),
+  ReconciliationStore.layer,
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,
-  ParkedPayouts.ParkedPayouts.layer,
+  PausedPayouts.PausedPayouts.layer,
   DisputeStore.layer,
   EarlyReversals.layer,
   ExceptionStore.layer,
@@ -289,7 +291,7 @@ const outwardLoops = Layer.mergeAll(
   AlertLoops.loop,
   ChargeRecovery.loop,
   PayoutSubmission.loop,
-  ParkedPayouts.loop,
+  PausedPayouts.loop,
   Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
   Layer.unwrap(Defenses.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
   Layer.unwrap(

@@ -5,13 +5,14 @@ import { open } from "@pix-payments/domain/OpenEnum"
 import { lineStates, reconciliationStatuses } from "@pix-payments/domain/Reconciliation"
 import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { NotFound, ValidationError } from "../WireErrors.ts"
+import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { byId, Count, Day, DayInput, Id, idFilter } from "./Fields.ts"
 
@@ -51,6 +52,7 @@ export const Reconciliation = Schema.Struct({
   states: Schema.Array(Schema.Struct({ state: open(LineState), count: Count, difference: SignedCents })).annotate({
     description: "Count and difference of the lines by state."
   }),
+  unmatched: Count.annotate({ description: "Lines that somebody has to look at, and that nobody has explained." }),
   lines_left_out: Count.annotate({ description: "Lines beyond the most that are kept." }),
   balance: Schema.NullOr(BalanceReading).annotateKey({
     description: "What the bank says by its API after the day. Null where it was not asked, or has none."
@@ -83,6 +85,9 @@ export const ReconciliationLine = Schema.Struct({
   end_to_end_id: Schema.NullOr(Schema.String),
   suggestions: Schema.Array(Schema.Struct({ ...Source.fields, day: Day, amount: SignedCents })).annotate({
     description: "Movements of the books with the same amount that no line has."
+  }),
+  explanation: Schema.NullOr(Schema.String.annotate(personal("text"))).annotateKey({
+    description: "An operator's, of a line that differs."
   })
 }).annotate({ identifier: "ReconciliationLine" })
 export type ReconciliationLine = typeof ReconciliationLine.Type
@@ -94,6 +99,14 @@ export const RequestReconciliation = Schema.Struct({
 export type RequestReconciliation = typeof RequestReconciliation.Type
 
 export const decodeRequestReconciliation = decoder(RequestReconciliation)
+
+export const ExplainLine = Schema.Struct({
+  line_id: Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }),
+  explanation: Schema.NullOr(text(1, 500)).annotate({ description: "Null: the line is not explained any more." })
+}).annotate({ identifier: "ExplainLine" })
+export type ExplainLine = typeof ExplainLine.Type
+
+export const decodeExplainLine = decoder(ExplainLine)
 
 export class ReconciliationsGroup extends HttpApiGroup.make("reconciliations")
   .add(
@@ -125,7 +138,19 @@ export class ReconciliationsGroup extends HttpApiGroup.make("reconciliations")
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
-      .annotate(OpenApi.Summary, "List what a compared day has that does not match")
+      .annotate(OpenApi.Summary, "List what a compared day has that does not match"),
+    HttpApiEndpoint.post("explain", "/:id/explain", {
+      params: byId,
+      payload: ExplainLine,
+      success: ReconciliationLine,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Explain a line that differs")
+      .annotate(
+        OpenApi.Description,
+        "No money moves. The line counts as unmatched no more, as long as its sides, state and difference stay as they are. Comparisons give lines new ids."
+      )
   )
   .prefix("/operator/v1/reconciliations")
   .middleware(OperatorAuthentication)

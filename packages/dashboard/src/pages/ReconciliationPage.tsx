@@ -1,5 +1,6 @@
 /** A compared day: its sums, and the lines that do not match. `j` and `k` go from line to line, Enter opens what is behind one. */
 import type { Reconciliation, ReconciliationLine } from "@pix-payments/api/operator/Reconciliations"
+import { unmatchedStates } from "@pix-payments/domain/Reconciliation"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { query, withQuery } from "../app/Router.ts"
@@ -14,7 +15,7 @@ import { Problem } from "../parts/Problem.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-import { stateOfDay, unmatchedOf } from "./Reconciliations.tsx"
+import { stateOfDay } from "./Reconciliations.tsx"
 import { remarkText } from "./statementRemarks.ts"
 import { dayStatusName, lineStateName, reconciliationWords } from "./reconciliationWords.ts"
 import { connectionSentence } from "./connectionSentences.ts"
@@ -54,7 +55,7 @@ export const ReconciliationPage = ({ id }: { readonly id: string }) => {
             </div>
             <Sums day={day} />
           </section>
-          <Lines day={day} />
+          <Lines day={day} onExplained={loaded.reload} />
         </>
       )}
     </Resource>
@@ -72,6 +73,7 @@ const Sums = ({ day }: { readonly day: Reconciliation }) => {
           [text.bank, money(day.bank_total)],
           [text.books, money(day.books_total)],
           [text.difference, <b key="difference">{money(day.difference)}</b>],
+          [text.unmatched, day.unmatched],
           [text.unexplained, day.unexplained !== null && money(day.unexplained)],
           [text.connection, <IdLink id={day.connection_id} to="connections" key="connection" />]
         ]}
@@ -131,7 +133,7 @@ const States = ({ day }: { readonly day: Reconciliation }) => {
   )
 }
 
-const Lines = ({ day }: { readonly day: Reconciliation }) => {
+const Lines = ({ day, onExplained }: { readonly day: Reconciliation; readonly onExplained: () => void }) => {
   const text = reconciliationWords()
   const state = query.value.get("state") ?? undefined
   const after = query.value.get("starting_after") ?? undefined
@@ -147,7 +149,7 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
     <Card title={text.lines} note={day.lines_left_out > 0 ? text.leftOut(day.lines_left_out) : undefined}>
       {problem !== undefined && <Problem problem={problem} retry={reload} />}
       {value !== undefined && value.data.length === 0 && (
-        <p class="quiet pad">{unmatchedOf(day) === 0 && day.status === "done" ? text.allMatch : words().list.none}</p>
+        <p class="quiet pad">{day.unmatched === 0 && day.status === "done" ? text.allMatch : words().list.none}</p>
       )}
       {value !== undefined && value.data.length > 0 && (
         <Table
@@ -162,6 +164,11 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
                   <div class="narrow quiet under">
                     <Description of={line} />
                   </div>
+                  {line.explanation !== null && (
+                    <div class="quiet under">
+                      <bdi>{line.explanation}</bdi>
+                    </div>
+                  )}
                 </>
               )
             },
@@ -181,7 +188,24 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
               cell: ({ age_days }) => <span class="nowrap">{text.age(age_days)}</span>,
               wide: true,
               right: true
-            }
+            },
+            ...(may("operator") && value.data.some(({ state }) => isUnmatched(state))
+              ? [
+                  {
+                    name: "",
+                    cell: (line: ReconciliationLine) => (
+                      <Explain
+                        day={day}
+                        line={line}
+                        onDone={() => {
+                          reload()
+                          onExplained()
+                        }}
+                      />
+                    )
+                  }
+                ]
+              : [])
           ]}
         />
       )}
@@ -193,6 +217,48 @@ const Lines = ({ day }: { readonly day: Reconciliation }) => {
         </p>
       )}
     </Card>
+  )
+}
+
+const isUnmatched = (state: string): boolean => unmatchedStates.some((each) => each === state)
+
+/** An empty explanation takes the line's away. */
+const Explain = ({
+  day,
+  line,
+  onDone
+}: {
+  readonly day: Reconciliation
+  readonly line: ReconciliationLine
+  readonly onDone: () => void
+}) => {
+  const text = reconciliationWords()
+  if (!isUnmatched(line.state)) return null
+  const isExplained = line.explanation !== null
+  return (
+    <Action
+      label={text.explain}
+      isSmall
+      question={text.explainQuestion(lineStateName(line.state), money(line.difference))}
+      fields={[
+        {
+          name: "explanation",
+          label: text.explanation,
+          ...(isExplained && { hint: text.explanationHint }),
+          initial: line.explanation ?? undefined,
+          isOptional: isExplained
+        }
+      ]}
+      run={({ explanation }) =>
+        call((api) =>
+          api.reconciliations.explain({
+            params: { id: day.id },
+            payload: { line_id: line.id, explanation: explanation === undefined ? null : String(explanation) }
+          })
+        )
+      }
+      onDone={onDone}
+    />
   )
 }
 

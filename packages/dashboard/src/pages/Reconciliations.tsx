@@ -1,7 +1,6 @@
 /** The compared days of bank accounts, and the import of the banks' statement files. */
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
 import type { Reconciliation } from "@pix-payments/api/operator/Reconciliations"
-import { unmatchedStates } from "@pix-payments/domain/Reconciliation"
 import { useSignal } from "@preact/signals"
 import { call, type Outcome } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
@@ -24,14 +23,8 @@ import { dayStatusName, reconciliationWords } from "./reconciliationWords.ts"
 const MAX_FILES = 20
 const MAX_FILE_BYTES = 8 * 1024 * 1024
 
-/** The lines of a day that somebody has to look at. */
-export const unmatchedOf = ({ states }: Reconciliation): number =>
-  states
-    .filter(({ state }) => unmatchedStates.some((each) => each === state))
-    .reduce((sum, { count }) => sum + count, 0)
-
 /** `open` where it is compared and somebody has to look at a line of it. */
-export const stateOfDay = (day: Reconciliation) => (day.status === "done" && unmatchedOf(day) > 0 ? "open" : day.status)
+export const stateOfDay = (day: Reconciliation) => (day.status === "done" && day.unmatched > 0 ? "open" : day.status)
 
 export const Reconciliations = () => {
   const { fields, nav } = words()
@@ -71,7 +64,7 @@ export const Reconciliations = () => {
             cell: (day) => <State of={stateOfDay(day)} name={dayStatusName(stateOfDay(day))} />,
             wide: true
           },
-          { name: text.unmatched, cell: (day) => unmatchedOf(day) || "–", right: true },
+          { name: text.unmatched, cell: ({ unmatched }) => unmatched || "–", right: true },
           { name: text.bank, cell: ({ bank_total }) => money(bank_total), wide: true, right: true },
           { name: text.books, cell: ({ books_total }) => money(books_total), wide: true, right: true },
           {

@@ -68,6 +68,11 @@ export const reconciliationWords = inBoth({
     ageName: "Age",
     suggestions: "May be",
     leftOut: (count: number) => `${count} more lines are not kept.`,
+    explain: "Explain",
+    explainQuestion: (state: string, difference: string) =>
+      `${state}, ${difference}. No money moves: the line is shown as explained, and no alert counts it.`,
+    explanation: "Explanation",
+    explanationHint: "Empty: the line is not explained any more.",
     statuses: { requested: "requested", done: "compared", open: "differs", failed: "not compared" }
   },
   pt: {
@@ -113,6 +118,11 @@ export const reconciliationWords = inBoth({
     ageName: "Idade",
     suggestions: "Pode ser",
     leftOut: (count: number) => `Mais ${count} lançamentos não são guardados.`,
+    explain: "Explicar",
+    explainQuestion: (state: string, difference: string) =>
+      `${state}, ${difference}. Nenhum dinheiro é movido: o lançamento aparece como explicado, e nenhum alerta o conta.`,
+    explanation: "Explicação",
+    explanationHint: "Vazia: o lançamento deixa de ser explicado.",
     statuses: { requested: "a conferir", done: "conferido", open: "com pendências", failed: "não conferido" }
   }
 })

@@ -22,7 +22,7 @@ import { CLOSED_AFTER_MS, lastDayAt } from "../ledger/Closes.ts"
 import { Statements } from "../ledger/statements/Statements.ts"
 import { Acquirer } from "../providers/Acquirer.ts"
 import { BankDays } from "./BankDays.ts"
-import { type DueDay, ReconciliationStore } from "./ReconciliationStore.ts"
+import { type DueDay, ReconciliationDays } from "./ReconciliationDays.ts"
 
 export class BankBalances extends Context.Service<
   BankBalances,
@@ -40,7 +40,7 @@ export class BankBalances extends Context.Service<
       const acquirer = yield* Acquirer
       const bankDays = yield* BankDays
       const statements = yield* Statements
-      const reconciliations = yield* ReconciliationStore
+      const days = yield* ReconciliationDays
       const write = runToCompletion(sql)
 
       const lastEndedDay = Effect.gen(function* () {
@@ -60,7 +60,7 @@ export class BankBalances extends Context.Service<
         requestNightly: Effect.gen(function* () {
           const day = yield* lastEndedDay
           const due = yield* orUnavailable(sql.unsafe<{ id: string }>(...findUnread({ day, having: HAVING })))
-          for (const { id } of due) yield* reconciliations.request(id, day)
+          for (const { id } of due) yield* days.request(id, day)
         }),
 
         read: Effect.fnUntraced(function* ({ bankAccount, day, id }) {

@@ -28,7 +28,8 @@ import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
 import { type BankLine, type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
-import { type DueDay, ReconciliationStore } from "./ReconciliationStore.ts"
+import { type DueDay, NO_STATEMENT, ReconciliationDays } from "./ReconciliationDays.ts"
+import { ReconciliationStore } from "./ReconciliationStore.ts"
 
 export class BankReconciliation extends Context.Service<
   BankReconciliation,
@@ -43,6 +44,7 @@ export class BankReconciliation extends Context.Service<
     BankReconciliation,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const days = yield* ReconciliationDays
       const store = yield* ReconciliationStore
       const bankDays = yield* BankDays
       const books = yield* BooksOfDay
@@ -150,10 +152,10 @@ export class BankReconciliation extends Context.Service<
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
         const isSoon = yield* balances.read(due)
-        const failed = (reason: DayFailure) => store.failed(due, reason, isSoon)
+        const failed = (reason: DayFailure) => days.failed(due, reason, isSoon)
         const bank = yield* bankDays.day(due.bankAccount, due.day, MOST)
         if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
-        if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
+        if (!bank.isKnown) return yield* failed(NO_STATEMENT)
         const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
         const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
         const before = yield* around
@@ -174,13 +176,13 @@ export class BankReconciliation extends Context.Service<
 
       return BankReconciliation.of({
         compareDue: Effect.gen(function* () {
-          const days = yield* store.claim(1)
-          for (const due of days) yield* compareDay(due)
-          return days.length
+          const claimed = yield* days.claim(1)
+          for (const due of claimed) yield* compareDay(due)
+          return claimed.length
         }),
         requestEnded: Effect.gen(function* () {
           const ended = yield* orUnavailable(sql.unsafe<{ id: string; day: string }>(...findEnded({ days: DAYS_BACK })))
-          for (const { day, id } of ended) yield* store.request(id, day)
+          for (const { day, id } of ended) yield* days.request(id, day)
         })
       })
     })
@@ -198,16 +200,19 @@ export const loop = Layer.effectDiscard(
   })
 )
 
-/** The gauges of unmatched lines. They are read in the background, so that a scrape waits for no query. */
+/** The gauges of unmatched lines and of days without a statement. They are read in the background, so that a scrape waits for no query. */
 export const metricsLoop = Layer.effectDiscard(
   Effect.gen(function* () {
-    const store = yield* ReconciliationStore
+    const { withoutStatementSeconds } = yield* ReconciliationDays
+    const { unmatched } = yield* ReconciliationStore
     const metrics = yield* Metrics
-    const round = Effect.map(store.unmatched, ({ cents, lines, oldestSeconds }) => {
+    const round = Effect.gen(function* () {
+      const { cents, lines, oldestSeconds } = yield* unmatched
       metrics.gauges({
         bank_reconciliation_unmatched_lines: lines,
         bank_reconciliation_unmatched_cents: cents,
-        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds
+        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds,
+        bank_statement_missing_seconds: yield* withoutStatementSeconds
       })
       return 0
     })

@@ -27,7 +27,7 @@ import { type Page, readPage } from "../database/statements/Paging.ts"
 import { is } from "../database/statements/Seek.ts"
 import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { ReconciliationStore } from "./ReconciliationStore.ts"
+import { ReconciliationDays } from "./ReconciliationDays.ts"
 import { accountOf as accountOfText, type Statement, type StatementLine, type UnreadLine } from "./StatementParts.ts"
 
 export interface BankStatementRow {
@@ -80,7 +80,7 @@ export class BankStatementStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
-      const reconciliations = yield* ReconciliationStore
+      const days = yield* ReconciliationDays
       const write = runToCompletion(sql)
       const found = (where: string, parameters: ReadonlyArray<unknown>) =>
         sql.unsafe<BankStatementRow>(`SELECT ${columns} FROM bank_statements ${where}`, parameters)
@@ -151,7 +151,7 @@ export class BankStatementStore extends Context.Service<
                     lines: numbered(read.lines).map((line) => ({ ...line, id: ids.next().id }))
                   })
                 )
-                yield* reconciliations.requestOf(id)
+                yield* days.requestOf(id)
                 yield* sql`UPDATE bank_statements SET lines_new = ${count?.count ?? 0} WHERE id = ${id}::uuid`
                 const [row] = yield* found("WHERE id = $1::uuid", [id])
                 return { row: row!, isKnown: false }

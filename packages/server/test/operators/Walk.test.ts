@@ -51,7 +51,9 @@ const ALLOWED = [200, 201, 202, 204, 409]
 /** Allowed requests that the world of the walk cannot meet: it has no bank. */
 const alsoAllowed: Readonly<Record<string, number>> = {
   "POST /operator/v1/connections": 400,
-  "POST /operator/v1/connections/{id}/register-webhook": 400
+  "POST /operator/v1/connections/{id}/register-webhook": 400,
+  // There is no such line.
+  "POST /operator/v1/reconciliations/{id}/explain": 404
 }
 
 /** Routes that do away with what they are about. */

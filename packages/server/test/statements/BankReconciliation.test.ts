@@ -174,6 +174,85 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       })
   )
 
+  it.effect("OPR-282: a line that an operator explained is unmatched no more, as long as it is the same", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      // The owner paid a supplier from the bank's own app.
+      const own = {
+        ...extra(bank.double, -12_300, "PIX ENVIADO FORNECEDOR"),
+        endToEndId: "E1234567820261125120000000001234"
+      }
+      yield* importing(bank, [
+        own,
+        extra(bank.double, 4242, "PIX RECEBIDO MARIA"),
+        extra(bank.double, -150, "TARIFA PIX")
+      ])
+      const day = yield* comparedToday(bank)
+      assert.deepStrictEqual([day.status, day.unmatched], ["done", 2])
+      const lineOf = (of: ReadonlyArray<ReconciliationLine>, amount: number) =>
+        of.find(({ bank: line }) => line?.amount === amount)!
+      const explain = (line: ReconciliationLine, explanation: string | null, id = day.id) =>
+        operate<ReconciliationLine>("POST", `/operator/v1/reconciliations/${id}/explain`, {
+          body: { line_id: line.id, explanation }
+        })
+      const shown = operated<Reconciliation>("GET", `/reconciliations/${day.id}`)
+      const unmatched = Effect.map(shown, (of) => of.unmatched)
+      const text = "Pagamento de fornecedor pelo app do banco"
+
+      const explained = yield* explain(lineOf(day.lines, -12_300), text)
+      assert.deepStrictEqual([explained.status, explained.body.explanation], [200, text])
+      assert.strictEqual(yield* unmatched, 1)
+      // A repetition, another text: it is one line.
+      yield* explain(lineOf(day.lines, -12_300), text)
+      assert.strictEqual(yield* unmatched, 1)
+
+      assertRefused(yield* explain(lineOf(day.lines, -150), text), "INVALID_STATE")
+      assertRefused(yield* explain({ ...lineOf(day.lines, 4242), id: newKey() }, text), "NOT_FOUND")
+      assertRefused(yield* explain(lineOf(day.lines, 4242), ""), "VALIDATION_ERROR", ["explanation"])
+      assertRefused(yield* explain(lineOf(day.lines, 4242), text, newKey()), "NOT_FOUND")
+      assert.strictEqual(yield* unmatched, 1)
+
+      // Another comparison keeps it, and the difference of the day is what it was.
+      const again = yield* comparedToday(bank)
+      assert.deepStrictEqual([again.unmatched, again.difference], [1, day.difference])
+      assert.deepStrictEqual(counted(again), counted(day))
+      assert.strictEqual(lineOf(again.lines, -12_300).explanation, text)
+      yield* explain(lineOf(again.lines, 4242), text)
+      assert.strictEqual(yield* unmatched, 0)
+      const [due] = yield* sql<{ due_at: Date | null }>`SELECT due_at FROM reconciliations WHERE id = ${day.id}::uuid`
+      assert.isNotNull(due!.due_at)
+      const whole = yield* comparedToday(bank)
+      assert.strictEqual(whole.unmatched, 0)
+      const [rested] = yield* sql<{
+        due_at: Date | null
+      }>`SELECT due_at FROM reconciliations WHERE id = ${day.id}::uuid`
+      assert.isNull(rested!.due_at)
+
+      // What the line is changes: somebody has to look again.
+      yield* sql`UPDATE bank_statement_lines SET amount = -12301 WHERE connection_id = ${bank.connectionId}::uuid AND amount = -12300`
+      const changed = yield* comparedToday(bank)
+      assert.strictEqual(changed.unmatched, 1)
+      assert.isNull(lineOf(changed.lines, -12_301).explanation)
+      assert.strictEqual((yield* explain(lineOf(changed.lines, 4242), null)).body.explanation, null)
+      assert.strictEqual(yield* unmatched, 2)
+
+      const { data: entries } = yield* operated<{ data: ReadonlyArray<{ resource_id: string; after: object }> }>(
+        "GET",
+        "/audit?action=reconciliations.explain&limit=100"
+      )
+      const explanations = entries.filter(({ resource_id }) => resource_id === day.id)
+      assert.lengthOf(explanations, 4)
+      assert.containsSubset(explanations.at(-1)!.after, {
+        state: "missing_here",
+        difference: -12_300,
+        end_to_end_id: own.endToEndId,
+        explanation: text
+      })
+    })
+  )
+
   it.effect("OPR-277: a bank without ids matches by amount, and its unknown Pix is missing here", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank()

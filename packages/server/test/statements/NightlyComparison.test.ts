@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TODAY } from "../../src/database/statements/Days.ts"
 import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
+import { ReconciliationDays } from "../../src/statements/ReconciliationDays.ts"
 import { ReconciliationStore } from "../../src/statements/ReconciliationStore.ts"
 import { connectedBank, connectedServiceLayer } from "../support/ConnectedBank.ts"
 import { operated } from "../support/Money.ts"
@@ -83,6 +84,29 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
       })
   )
 
+  it.effect("OPR-280: a bank account whose statements stop is named by the age of its first day without one", () =>
+    Effect.gen(function* () {
+      const { connectionId, accountId } = yield* connectedBank()
+      const { withoutStatementSeconds } = yield* ReconciliationDays
+      const before = yield* withoutStatementSeconds
+      const [six, five, four] = [
+        yield* closedDay(connectionId, accountId, 6),
+        yield* closedDay(connectionId, accountId, 5),
+        yield* closedDay(connectionId, accountId, 4)
+      ]
+      yield* night(connectionId)
+      // Where no file ever came, nobody expects one.
+      assert.strictEqual(yield* withoutStatementSeconds, before)
+      yield* imported(connectionId, six, six)
+      yield* night(connectionId)
+      const days = (yield* withoutStatementSeconds) / 86_400
+      assert.isTrue(days >= 4 && days < 6, `${days}`)
+      yield* imported(connectionId, five, four)
+      yield* night(connectionId)
+      assert.strictEqual(yield* withoutStatementSeconds, before)
+    })
+  )
+
   it.effect("OPR-280: a day that was compared before its end is compared after it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -103,7 +127,8 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
     Effect.gen(function* () {
       const { connectionId } = yield* connectedBank()
       const sql = yield* SqlClient
-      const { done, failed } = yield* ReconciliationStore
+      const { failed } = yield* ReconciliationDays
+      const { done } = yield* ReconciliationStore
       // Claimed by nobody here.
       const [row] = yield* sql<{ id: string; day: string }>`
         INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)

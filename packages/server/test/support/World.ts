@@ -8,6 +8,7 @@ import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert } from "@effect/vitest"
 import { statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -337,6 +338,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
       content: statementOf(person)
     },
     "POST /operator/v1/reconciliations": { connection_id: world.ids["connections"]?.[0], day: "2026-11-25" },
+    "POST /operator/v1/reconciliations/{id}/explain": { line_id: NIL_UUID, explanation: person.reference },
     "POST /operator/v1/adjustments": { account_id: world.accountId, amount: 1, reason: person.reference },
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },

@@ -106,12 +106,16 @@ export const catalog = {
 
   bank_reconciliation_unmatched_lines: gauge(
     "max",
-    "Lines of banks' statements or of the books that differ or lack their other side, and balances of banks that changed without a reason."
+    "Lines of banks' statements or of the books that differ or lack their other side and that nobody explained, and balances of banks that changed without a reason."
   ),
   bank_reconciliation_unmatched_cents: gauge("max", "The cents of these lines, without their signs."),
   bank_reconciliation_oldest_unmatched_seconds: gauge(
     "max",
     "Age of the oldest of these lines, since the end of its day; 0: none."
+  ),
+  bank_statement_missing_seconds: gauge(
+    "max",
+    "Age of the oldest day without a statement, since its end, at bank accounts that had one of a day before; 0: none."
   ),
 
   outbox_changes_waiting: gauge("max", "Changes whose deliveries are not stored yet, up to 10,000."),

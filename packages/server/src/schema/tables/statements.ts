@@ -55,6 +55,7 @@ export const statementTables = [
     bank_total bigint NOT NULL DEFAULT 0, -- cents of the bank's lines of the day
     books_total bigint NOT NULL DEFAULT 0, -- cents of the movements of the day
     states json NOT NULL DEFAULT '{}', -- count and cents of the difference by state
+    unmatched integer NOT NULL DEFAULT 0, -- lines that differ and that nobody explained
     lines_left_out integer NOT NULL DEFAULT 0, -- beyond the most that are stored
     balance_at timestamptz, -- when the bank was last asked for its balance; null: never
     balance bigint, -- cents that it has by its API
@@ -67,7 +68,7 @@ export const statementTables = [
   `CREATE UNIQUE INDEX reconciliations_of_day ON reconciliations (connection_id, day)`,
   `CREATE INDEX reconciliations_of_connection ON reconciliations (connection_id, id)`,
   `CREATE INDEX reconciliations_due ON reconciliations (due_at) WHERE due_at IS NOT NULL`,
-  `-- What a day has that is not the same on both sides. Replaced with each comparison.
+  `-- What a day has that is not the same on both sides. Replaced with each comparison, which keeps explanations.
   CREATE TABLE reconciliation_lines (
     id uuid PRIMARY KEY,
     reconciliation_id uuid NOT NULL REFERENCES reconciliations,
@@ -85,8 +86,9 @@ export const statementTables = [
     account_id uuid,
     end_to_end_id text,
     description text,
-    suggestions json NOT NULL -- movements of the same amount
+    suggestions json NOT NULL, -- movements of the same amount
+    explanation text -- a person's, of a line that differs; null: none
   )`,
   `CREATE INDEX reconciliation_lines_of_state ON reconciliation_lines (reconciliation_id, state, id)`,
-  `CREATE INDEX reconciliation_lines_unmatched ON reconciliation_lines (day) WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")})`
+  `CREATE INDEX reconciliation_lines_unmatched ON reconciliation_lines (day) WHERE state IN (${unmatchedStates.map((state) => `'${state}'`).join(", ")}) AND explanation IS NULL`
 ]

@@ -2,6 +2,7 @@
  * The operator routes of compared days of bank accounts.
  */
 import {
+  decodeExplainLine,
   decodeRequestReconciliation,
   type Reconciliation,
   type ReconciliationLine
@@ -11,6 +12,7 @@ import { lineStates } from "@pix-payments/domain/Reconciliation"
 import * as Effect from "effect/Effect"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { BankStatementStore } from "../../../statements/BankStatementStore.ts"
+import { ReconciliationDays } from "../../../statements/ReconciliationDays.ts"
 import {
   type ReconciliationLineRow,
   type ReconciliationRow,
@@ -19,10 +21,11 @@ import {
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const reconciliationHandlers = Effect.gen(function* () {
+  const days = yield* ReconciliationDays
   const store = yield* ReconciliationStore
   const statements = yield* BankStatementStore
   const audit = yield* AuditLog
@@ -32,10 +35,10 @@ export const reconciliationHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const asked = yield* decodeBody(body, decodeRequestReconciliation)
         const bankAccount = yield* statements.accountOf(asked.connection_id)
-        const row = yield* store
+        const { id } = yield* days
           .request(bankAccount, asked.day)
           .pipe(audit.recordAfter("reconciliations.request", { after: asked }))
-        return answer(202, toReconciliation(row))
+        return answer(202, toReconciliation(yield* store.get(id)))
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
@@ -57,7 +60,24 @@ export const reconciliationHandlers = Effect.gen(function* () {
         const { id } = yield* store.get(yield* knownId(params))
         const page = pageFrom(query)
         return listAnswer(yield* store.lines(id, query.state, page), toLine, page)
-      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor }))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    explain: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const { explanation, line_id } = yield* decodeBody(body, decodeExplainLine)
+        const line = yield* store.explain(id, line_id, explanation, (explained) => {
+          const { day, difference, end_to_end_id, state } = explained
+          const after = { day, state, difference: Number(difference), end_to_end_id, explanation }
+          return audit.record("reconciliations.explain", id, { after })
+        })
+        return answer(200, toLine(line))
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          NotFoundError: notFound,
+          InvalidStateError: invalidState
+        })
+      )
   }
   return handlers
 })
@@ -83,6 +103,7 @@ const toReconciliation = (row: ReconciliationRow): Reconciliation => {
       const sums = row.states[state]
       return sums === undefined ? [] : [{ state, ...sums }]
     }),
+    unmatched: row.unmatched,
     lines_left_out: row.lines_left_out,
     balance: toBalance(row),
     done_at: row.done_at?.toISOString() ?? null,
@@ -130,5 +151,6 @@ const toLine = (row: ReconciliationLineRow): ReconciliationLine => ({
   source: row.source_id === null ? null : { object: row.source_object ?? "", id: row.source_id },
   account_id: row.account_id,
   end_to_end_id: row.end_to_end_id,
-  suggestions: row.suggestions
+  suggestions: row.suggestions,
+  explanation: row.explanation
 })
