@@ -16,6 +16,7 @@ const found = (fields: object) => ({
   reason: null,
   difference: 0,
   states: [],
+  unmatched: 0,
   ...fields
 })
 
@@ -44,10 +45,19 @@ describe("pix reconcile", () => {
       assert.strictEqual(JSON.parse(ended.out).status, "done")
 
       const line = { id: ID, object: "reconciliation_line", state: "missing_here", difference: 150 }
-      const differs = yield* comparing({ states: [{ state: "missing_here", count: 1, difference: 150 }] }, [line])
+      const differs = yield* comparing(
+        { states: [{ state: "missing_here", count: 1, difference: 150 }], unmatched: 1 },
+        [line]
+      )
       const other = yield* reconcile(differs.port)
       assert.strictEqual(other.code, 1, other.err)
       assert.deepStrictEqual(JSON.parse(other.out).lines, [line])
+
+      // What an operator explained waits for nobody.
+      const explained = { ...line, explanation: "The owner's own money" }
+      const settled = yield* comparing({ states: [{ state: "missing_here", count: 1, difference: 150 }] }, [explained])
+      const rested = yield* reconcile(settled.port)
+      assert.deepStrictEqual([rested.code, JSON.parse(rested.out).lines], [0, [explained]])
 
       const failed = yield* comparing({ status: "failed", reason: "no statement of the bank has this day" })
       assert.strictEqual((yield* reconcile(failed.port)).code, 1)
@@ -69,6 +79,7 @@ describe("pix reconcile", () => {
           source: null,
           bank: { amount: difference },
           books: null,
+          explanation: null,
           age_days: ageDays
         })
         const { port } = yield* comparing(
@@ -93,8 +104,8 @@ describe("pix reconcile", () => {
           "  bank        R$ 1.049,00",
           "  change      R$ 7,00",
           "lines",
-          "  state           difference          bank  books  source  end_to_end_id  description  age_days",
-          "  missing_here      R$ 25,00      R$ 25,00      –  –       –              –                  12"
+          "  state           difference          bank  books  source  end_to_end_id  description  explanation  age_days",
+          "  missing_here      R$ 25,00      R$ 25,00      –  –       –              –            –                  12"
         ])
       }).pipe(Effect.scoped)
   )

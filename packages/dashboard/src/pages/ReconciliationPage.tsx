@@ -164,48 +164,48 @@ const Lines = ({ day, onExplained }: { readonly day: Reconciliation; readonly on
                   <div class="narrow quiet under">
                     <Description of={line} />
                   </div>
-                  {line.explanation !== null && (
-                    <div class="quiet under">
-                      <bdi>{line.explanation}</bdi>
-                    </div>
-                  )}
                 </>
               )
             },
-            { name: text.bank, cell: ({ bank }) => <Amount of={bank} />, wide: true, right: true },
-            { name: text.books, cell: ({ books }) => <Amount of={books} />, wide: true, right: true },
-            {
-              name: text.difference,
-              cell: ({ difference }) => <span class="nowrap">{money(difference)}</span>,
-              right: true
-            },
             { name: words().fields.description, cell: (line) => <Description of={line} />, wide: true },
+            ...(value.data.some(isUnmatched)
+              ? [
+                  {
+                    name: text.explanation,
+                    cell: (line: ReconciliationLine) => (
+                      <>
+                        {line.explanation !== null && <bdi>{line.explanation}</bdi>}{" "}
+                        {may("operator") && isUnmatched(line) && (
+                          <Explain
+                            day={day}
+                            line={line}
+                            onDone={() => {
+                              reload()
+                              onExplained()
+                            }}
+                          />
+                        )}
+                      </>
+                    )
+                  }
+                ]
+              : []),
             ...(value.data.some(({ suggestions }) => suggestions.length > 0)
               ? [{ name: text.suggestions, cell: suggestionsOf, wide: true }]
               : []),
+            { name: text.bank, cell: ({ bank }) => <Amount of={bank} />, wide: true, right: true },
+            { name: text.books, cell: ({ books }) => <Amount of={books} />, wide: true, right: true },
             {
               name: text.ageName,
               cell: ({ age_days }) => <span class="nowrap">{text.age(age_days)}</span>,
               wide: true,
               right: true
             },
-            ...(may("operator") && value.data.some(({ state }) => isUnmatched(state))
-              ? [
-                  {
-                    name: "",
-                    cell: (line: ReconciliationLine) => (
-                      <Explain
-                        day={day}
-                        line={line}
-                        onDone={() => {
-                          reload()
-                          onExplained()
-                        }}
-                      />
-                    )
-                  }
-                ]
-              : [])
+            {
+              name: text.difference,
+              cell: ({ difference }) => <span class="nowrap">{money(difference)}</span>,
+              right: true
+            }
           ]}
         />
       )}
@@ -220,7 +220,7 @@ const Lines = ({ day, onExplained }: { readonly day: Reconciliation; readonly on
   )
 }
 
-const isUnmatched = (state: string): boolean => unmatchedStates.some((each) => each === state)
+const isUnmatched = ({ state }: ReconciliationLine): boolean => unmatchedStates.some((each) => each === state)
 
 /** An empty explanation takes the line's away. */
 const Explain = ({
@@ -233,7 +233,6 @@ const Explain = ({
   readonly onDone: () => void
 }) => {
   const text = reconciliationWords()
-  if (!isUnmatched(line.state)) return null
   const isExplained = line.explanation !== null
   return (
     <Action
