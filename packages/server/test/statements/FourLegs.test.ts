@@ -46,6 +46,18 @@ const shown = (entries: ReadonlyArray<Entry>) =>
   entries.map(({ bank, books, state }) => `${state} ${bank?.amount ?? "-"} ${books?.amount ?? "-"}`).toSorted()
 
 describe("four legs", () => {
+  it("OPR-277: of a bank that writes ids, what it does not call Pix is no Pix of the same amount", () => {
+    const redeemed = line(1000, null, { description: "RESGATE CDB" })
+    const books = [movement(1000, ["E1"])]
+    assert.deepStrictEqual(shown(compare(day({ bank: [redeemed, line(300, "E3")], books }))), [
+      "missing_here 300 -",
+      "missing_there - 1000",
+      "owner 1000 -"
+    ])
+    // A bank that writes none may call a Pix anything.
+    assert.deepStrictEqual(shown(compare(day({ bank: [redeemed], books }))), ["matched 1000 1000"])
+  })
+
   it("OPR-277: lines and movements pair by id, then by amount, and each has one state", () => {
     const entries = compare(
       day({
