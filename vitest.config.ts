@@ -49,7 +49,7 @@ const slow = [
   "packages/server/test/payments/payouts/Restores.test.ts",
   "packages/server/test/providers/Acquirers.test.ts",
   "packages/server/test/providers/connections/Bulkheads.test.ts",
-  "packages/server/test/reports/{Ownership,Reconciliation,SettlementClaims,Sweep,UnreadableEntries}.test.ts",
+  "packages/server/test/reports/{Ownership,RestoreComparison,SettlementClaims,Sweep,UnreadableEntries}.test.ts",
   "packages/server/test/schema/{Migrations,Privileges}.test.ts",
   "packages/server/test/schema/partitions/{ChangesRetention,Money,Retention}.test.ts",
   "packages/server/test/startup/{Cell,DatabaseTls,Outward,WorkerMetrics}.test.ts",

@@ -3,8 +3,7 @@
  *
  * Guarantees
  * - A call ends within its time limit, in an answer of 2xx or in a `Failure`. From `SendUntilMs` on it sends nothing.
- * - At most `maxInFlight` calls are in flight. A call beyond them fails at once, so a slow provider fills no memory.
- * - After 429 no call of the same operation is sent until `Retry-After` has passed.
+ * - Few calls are in flight, and none is sent that fails for sure (`Admission.ts`).
  * - A 401 renews the token once. A call whose scope was not granted is not sent.
  * - Spans carry provider, operation and outcome, nothing of the request.
  */
@@ -12,14 +11,11 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
 import { type AccessToken, makeAccessTokens } from "./AccessToken.ts"
-import { type CircuitState, makeCircuitBreaker } from "./CircuitBreaker.ts"
+import { type AdmissionStatus, makeAdmission } from "./Admission.ts"
 import type { Credentials } from "./Credentials.ts"
 import {
   type Answer,
@@ -28,13 +24,11 @@ import {
   failureOf,
   NotSent,
   type Operation,
-  RateLimited,
   ScopeMissing,
   Unclear
 } from "./Outcome.ts"
 import type { CallValue, Profile, Resource } from "./Profile.ts"
 import { makeTransport, type Transport, type TransportFailure, type TransportRequest } from "./Transport.ts"
-import { isWaiting, type Wait, waitFrom } from "./Wait.ts"
 
 /**
  * A call sends no request from this moment on, by our clock, whatever it has waited for: also in a process that was stopped
@@ -98,17 +92,13 @@ export interface Call {
   readonly timeoutMs?: number
 }
 
-export interface ConnectionStatus {
-  readonly circuit: CircuitState
-  readonly inFlight: number
+export interface ConnectionStatus extends AdmissionStatus {
   /** Undefined without a token; empty if the provider does not name scopes. */
   readonly missingScopes: ReadonlyArray<string> | undefined
   readonly tokenStaleAtMs: number | undefined
   readonly certificateEndsAtMs: number
   /** Our clock less the provider's, to the second; undefined if no answer named it. */
   readonly clockDifferenceMs: number | undefined
-  /** Operations that wait for `Retry-After`, and until when. */
-  readonly limitedUntilMs: ReadonlyMap<string, number>
 }
 
 export interface Connection {
@@ -157,10 +147,7 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       transport,
       timeoutMs: limits.tokenTimeoutMs
     })
-    const permits = Semaphore.makeUnsafe(limits.maxInFlight)
-    const breaker = makeCircuitBreaker(limits)
-    const rateLimits = new Map<string, Wait>()
-    let inFlight = 0
+    const admission = makeAdmission(profile.name, limits)
 
     const valueOf = (value: CallValue, correlationId: string): string => {
       if (value === "client-id") return credentials.clientId
@@ -222,47 +209,11 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       )
     })
 
-    const limit = (operation: string, nowMs: number): Wait | undefined => {
-      const wait = rateLimits.get(operation)
-      if (wait === undefined || isWaiting(wait, nowMs)) return wait
-      rateLimits.delete(operation)
-      return undefined
-    }
-
-    const record = (exit: Exit.Exit<unknown, Failure>, nowMs: number) => {
-      const failure = Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Exit.findErrorOption(exit))
-      breaker.record(Exit.isSuccess(exit) ? "success" : signalOf(failure), nowMs)
-      if (failure?._tag === "RateLimited") rateLimits.set(failure.operation, waitFrom(nowMs, failure.retryAfterMs))
-    }
-
-    const guarded = <A>(operation: string, effect: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
-      Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-        const wait = limit(operation, nowMs)
-        if (wait !== undefined) return Effect.fail(new RateLimited({ operation, retryAfterMs: wait.untilMs - nowMs }))
-        const admitted = Effect.suspend(() => {
-          if (!breaker.admit(nowMs)) return notSent(operation, "circuit-open")
-          inFlight += 1
-          return Effect.onExit(effect, (exit) =>
-            Effect.map(Clock.currentTimeMillis, (endedMs) => {
-              inFlight -= 1
-              record(exit, endedMs)
-            })
-          )
-        })
-        return Effect.flatMap(
-          permits.withPermitsIfAvailable(1)(admitted),
-          Option.match({ onNone: () => notSent(operation, "saturated"), onSome: Effect.succeed })
-        )
-      }).pipe(
-        Effect.tapError(({ _tag }) => Effect.annotateCurrentSpan("pix.outcome", _tag)),
-        Effect.withSpan("api-pix", { attributes: { "pix.provider": profile.name, "pix.operation": operation } })
-      )
-
     return {
       profile,
       limits,
-      call: (operation, call) => guarded(operation.name, exchange(operation, call)),
-      authenticate: guarded(
+      call: (operation, call) => admission.admitted(operation.name, exchange(operation, call)),
+      authenticate: admission.admitted(
         "token",
         Effect.flatMap(tokens.get, ({ scopes }) => {
           const missing = profile.scopes.filter((scope) => scopes?.has(scope) === false)
@@ -270,15 +221,11 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
         })
       ),
       status: Effect.map(Clock.currentTimeMillis, (nowMs) => ({
-        circuit: breaker.state(nowMs),
-        inFlight,
+        ...admission.status(nowMs),
         missingScopes: missingScopes(profile, tokens.cached()),
         tokenStaleAtMs: tokens.cached()?.staleAtMs,
         certificateEndsAtMs: credentials.validToMs,
-        clockDifferenceMs,
-        limitedUntilMs: new Map(
-          [...rateLimits].flatMap(([operation, wait]) => (isWaiting(wait, nowMs) ? [[operation, wait.untilMs]] : []))
-        )
+        clockDifferenceMs
       }))
     }
   })
@@ -299,9 +246,6 @@ const missingScopes = ({ scopes: needed }: Profile, token: AccessToken | undefin
 const placeOf = ({ pathVersions }: Profile, baseUrl: string, below: Resource | "origin"): string =>
   below === "origin" ? new URL(baseUrl).origin : baseUrl.replace("{version}", pathVersions?.[below] ?? "")
 
-const notSent = (operation: string, reason: NotSent["reason"]) =>
-  Effect.fail(new NotSent({ operation, reason, detail: undefined }))
-
 const failureFrom = (operation: string, { kind, code }: TransportFailure): Failure => {
   switch (kind) {
     case "our-certificate":
@@ -313,24 +257,5 @@ const failureFrom = (operation: string, { kind, code }: TransportFailure): Failu
     case "closed-silently":
     case "connection-cut":
       return new Unclear({ operation, kind: "connection-cut", reason: code })
-  }
-}
-
-/** What a failure says about the provider's health. */
-const signalOf = (failure: Failure | undefined): "success" | "failure" | "none" => {
-  switch (failure?._tag) {
-    case undefined:
-    case "RateLimited":
-    case "CredentialsRejected":
-    case "ScopeMissing":
-      return "none"
-    case "CertificateRejected":
-      return failure.evidence === "closed-twice" ? "failure" : "none"
-    case "NotSent":
-      return "failure"
-    case "Unclear":
-      return failure.kind === "unknown-answer" ? "success" : "failure"
-    default:
-      return "success"
   }
 }

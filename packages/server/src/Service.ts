@@ -34,7 +34,7 @@ import { ConnectionRegistry } from "./providers/connections/ConnectionRegistry.t
 import { Connections } from "./providers/connections/Connections.ts"
 import { ApprovalStore } from "./operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "./providers/connections/ConnectionStore.ts"
-import { ChargeMoney } from "./payments/charges/ChargeMoney.ts"
+import { LockedCharges } from "./payments/charges/LockedCharges.ts"
 import { Cancellations } from "./payments/charges/Cancellations.ts"
 import { Defenses } from "./payments/disputes/Defenses.ts"
 import * as DisputeClaims from "./payments/disputes/DisputeClaims.ts"
@@ -63,7 +63,7 @@ import { Callbacks } from "./reports/Callbacks.ts"
 import { Reports } from "./reports/Reports.ts"
 import { UnreadableEntries } from "./payments/exceptions/UnreadableEntries.ts"
 import { Ownership } from "./reports/Ownership.ts"
-import { Reconciliation } from "./reports/Reconciliation.ts"
+import { RestoreComparison } from "./reports/RestoreComparison.ts"
 import { ReportStore } from "./reports/ReportStore.ts"
 import * as Sweep from "./reports/Sweep.ts"
 import { SweepStore } from "./reports/SweepStore.ts"
@@ -238,7 +238,7 @@ export const deciders = Layer.mergeAll(
     )
   ),
   Layer.provideMerge(Layer.mergeAll(Refunds.layer, Exceptions.layer, ChargeEmission.layer)),
-  Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
+  Layer.provideMerge(Layer.merge(LockedCharges.layer, DisputeClaims.layer))
 )
 
 /** The simulator, and the connections of the installation. */
@@ -261,7 +261,7 @@ export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
 )
 
 /** What `reconcile` needs: no listener and no loop. */
-export const reconciler = Reconciliation.layer.pipe(
+export const reconciler = RestoreComparison.layer.pipe(
   Layer.provideMerge(inbound),
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),

@@ -14,7 +14,7 @@ import { readEnvironment } from "./base/Environment.ts"
 import { closedReason, Outward } from "./base/Outward.ts"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
-import { Reconciliation } from "./reports/Reconciliation.ts"
+import { RestoreComparison } from "./reports/RestoreComparison.ts"
 import * as Service from "./Service.ts"
 import { missingSetting } from "./startup/RequiredSettings.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
@@ -41,7 +41,7 @@ const MOST_DAYS = 190
 const reconcile = Effect.fnUntraced(function* (sinceMs: number) {
   const closed = closedReason(yield* Outward)
   if (closed !== undefined) return yield* cannotRun(`Nothing was done: ${closed}.`)
-  const { since } = yield* Reconciliation
+  const { since } = yield* RestoreComparison
   const open = yield* since(sinceMs, ({ kind, text: found }) => say(`${kind}: ${found}`))
   yield* say(open === 0 ? "The books have what the banks have." : `Open: ${open}.`)
   if (open > 0) process.exitCode = 1

@@ -15,7 +15,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Unavailable } from "../database/Unavailable.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
-import { ChargeMoney } from "../payments/charges/ChargeMoney.ts"
+import { LockedCharges } from "../payments/charges/LockedCharges.ts"
 import { Charges } from "../payments/charges/Charges.ts"
 import { ChargeStore } from "../payments/charges/ChargeStore.ts"
 import type { StoredCharge } from "../payments/charges/ChargeTable.ts"
@@ -42,7 +42,7 @@ export class ChargePayments extends Context.Service<
       const sql = yield* SqlClient
       const charges = yield* Charges
       const store = yield* ChargeStore
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const exceptions = yield* Exceptions
       const resolution = yield* ExceptionResolution
       const reversals = yield* Reversals

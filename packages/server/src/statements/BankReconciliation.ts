@@ -2,11 +2,10 @@
  * Compares a day of a bank account with the books: the bank's statement, the provider's lists, our resources, the ledger.
  *
  * Guarantees:
- * - What the bank has and the books have not is looked up at the provider and applied as a sweep does, so that it heals. A payout
- *   that came back, and that no list had in time, is raised as a sweep would raise it.
- * - Nothing is changed in any other way. A day that is compared again finds the same.
- * - A comparison has at most `MOST` lines of each side, `MOST_LOOKED_UP` look-ups, and one at a time in a process. The day is due
- *   again in an hour where more are to be looked up.
+ * - What the bank has and the books have not is healed (`HealedLines.ts`). Nothing is changed in any other way: a day that is compared
+ *   again finds the same.
+ * - A comparison has at most `MOST` lines of each side, and one at a time in a process. The day is due again in an hour where more is to
+ *   be looked up.
  *
  * Rules: OPR-277 to OPR-280.
  */
@@ -21,13 +20,11 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { Acquirer, type Provider } from "../providers/Acquirer.ts"
-import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
-import { Reports } from "../reports/Reports.ts"
 import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
-import { type BankLine, type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
+import { type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
+import { makeHealed } from "./HealedLines.ts"
 import { type DueDay, NO_STATEMENT, ReconciliationDays } from "./ReconciliationDays.ts"
 import { ReconciliationStore } from "./ReconciliationStore.ts"
 
@@ -49,9 +46,7 @@ export class BankReconciliation extends Context.Service<
       const bankDays = yield* BankDays
       const books = yield* BooksOfDay
       const balances = yield* BankBalances
-      const acquirer = yield* Acquirer
-      const reports = yield* Reports
-      const notifications = yield* AcquirerNotifications
+      const healed = yield* makeHealed
 
       /** Entries, with the movements of any day that the bank's ids name, and the lines of any day with the books' ids. */
       const compared = Effect.fnUntraced(function* (
@@ -70,84 +65,6 @@ export class BankReconciliation extends Context.Service<
         const unsettled = names.length === 0 ? new Map() : yield* books.unsettled(connectionIds, names)
         const facts: IdFacts = { unsettled, foreign }
         return compare({ ...common, bank: withOthers(bank.lines, elsewhere), books: withOthers(around, named), facts })
-      })
-
-      /** Looks up what the bank received and applies it. Gives the ids of other keys, and how much had an effect. */
-      const lookUp = Effect.fnUntraced(function* (
-        connectionIds: ReadonlyArray<string>,
-        provider: Provider,
-        lines: ReadonlyArray<BankLine>
-      ) {
-        const foreign = new Set<string>()
-        let effects = 0
-        for (const { endToEndId } of lines) {
-          if (provider.received === undefined || endToEndId === null || !endToEndId.startsWith("E")) continue
-          // Without an answer it is missing, and is looked up again the next day.
-          const pix = yield* Effect.catchTag(
-            provider.received.find(endToEndId),
-            "AcquirerUnclear",
-            () => Effect.undefined
-          )
-          if (pix === undefined) continue
-          let others = 0
-          for (const connectionId of connectionIds) {
-            const applied = yield* reports.received(connectionId, [pix])
-            effects += applied.effects
-            others += applied.foreign
-          }
-          if (others === connectionIds.length) foreign.add(endToEndId)
-        }
-        return { foreign, effects }
-      })
-
-      /** Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. */
-      const raiseSentBack = Effect.fnUntraced(function* (
-        connectionIds: ReadonlyArray<string>,
-        provider: Provider,
-        lines: ReadonlyArray<BankLine>,
-        day: string
-      ) {
-        if (provider.payouts === undefined) return 0
-        const isListed = provider.payouts.list !== undefined
-        const cameBack = lines.flatMap(({ amount, endToEndId }) =>
-          endToEndId !== null && amount > 0 && (!isListed || endToEndId.startsWith("D"))
-            ? [{ name: endToEndId, amount }]
-            : []
-        )
-        let effects = 0
-        for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
-          const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
-          const outcome = yield* notifications.receive({
-            _tag: "payout.returned",
-            connectionId,
-            payoutId,
-            externalId: name,
-            amount,
-            ...(atMs !== undefined && { atMs })
-          })
-          if (outcome === "exception") effects += 1
-        }
-        return effects
-      })
-
-      const healed = Effect.fnUntraced(function* (
-        { bankAccount, day }: DueDay,
-        connectionIds: ReadonlyArray<string>,
-        entries: ReadonlyArray<Entry>
-      ) {
-        const missing = entries.flatMap(({ bank, state }) =>
-          state === "missing_here" && bank !== undefined && bank.day === day && bank.amount > 0 ? [bank] : []
-        )
-        const lines = missing.slice(0, MOST_LOOKED_UP)
-        const isLeft = missing.length > lines.length
-        const provider =
-          lines.length === 0
-            ? undefined
-            : yield* Effect.catchTag(acquirer.providerFor(bankAccount), "AcquirerUnclear", () => Effect.undefined)
-        if (provider === undefined) return { foreign: NONE, effects: 0, isLeft: false }
-        const found = yield* lookUp(connectionIds, provider, lines)
-        const rest = lines.filter(({ endToEndId }) => !found.foreign.has(endToEndId ?? ""))
-        return { ...found, isLeft, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, rest, day)) }
       })
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
@@ -222,7 +139,6 @@ export const metricsLoop = Layer.effectDiscard(
 
 /** Lines of the bank, and movements of the books, of three days. */
 export const MOST = 150_000
-const MOST_LOOKED_UP = 200
 
 /** After a week without the service, a person asks for the days before. */
 const DAYS_BACK = 7
@@ -246,8 +162,6 @@ const findEnded = statement(
       AND (r.status = 'requested' OR r.done_at >= ${startOf("(closed.day + 1)")}))
   LIMIT 1000`
 )
-
-const NONE: ReadonlySet<string> = new Set()
 
 /** The ids of the bank's lines that have no movement. */
 const namesIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [

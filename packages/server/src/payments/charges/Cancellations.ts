@@ -26,7 +26,7 @@ import { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
-import { ChargeMoney } from "./ChargeMoney.ts"
+import { LockedCharges } from "./LockedCharges.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
 
@@ -49,7 +49,7 @@ export class Cancellations extends Context.Service<
       const acquirer = yield* Acquirer
       const charges = yield* ChargeStore
       const orders = yield* OrderStore
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS

@@ -25,7 +25,7 @@ import type { Ids } from "../../base/Ids.ts"
 import type { OutboxEntry } from "../../events/Outbox.ts"
 import type { Med } from "../../providers/AcquirerNotification.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
-import type { DisputeClaims } from "../refunds/DisputedMoney.ts"
+import type { ContestedMoney } from "../refunds/DisputedMoney.ts"
 import { movementsFrom, wasPaid } from "../refunds/RefundDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { contestedCharge, disputeEntry, newDispute } from "./DisputeResource.ts"
@@ -150,7 +150,7 @@ export const claimsOn = (
   { charge, funds }: LockedCharge,
   disputes: ReadonlyArray<StoredDispute>,
   refunds: ReadonlyArray<StoredRefund>
-): DisputeClaims => {
+): ContestedMoney => {
   const oldestFirst = disputes.toReversed()
   const open = oldestFirst.filter(isOpen)
   const contested = Math.max(0, sumOf(open) - funds.blocked)

@@ -20,7 +20,7 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Med, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { DisputedMoney } from "../refunds/DisputedMoney.ts"
 import { providerRefund, type Reversed, unnamedReturns, wasPaid } from "../refunds/RefundDecision.ts"
 import { Refunds } from "../refunds/Refunds.ts"
@@ -133,7 +133,7 @@ const references = Effect.gen(function* () {
 
 /** Changes of a dispute and of its charge, which is locked. */
 const moves = Effect.gen(function* () {
-  const money = yield* ChargeMoney
+  const money = yield* LockedCharges
   const refundStore = yield* RefundStore
   const store = yield* DisputeStore
   const ids = yield* Ids
@@ -206,7 +206,7 @@ const openings = Effect.gen(function* () {
 
 /** Applies the outcome of a dispute. */
 const resolutions = Effect.gen(function* () {
-  const money = yield* ChargeMoney
+  const money = yield* LockedCharges
   const refundStore = yield* RefundStore
   const disputed = yield* DisputedMoney
   const store = yield* DisputeStore

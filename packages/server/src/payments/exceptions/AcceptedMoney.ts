@@ -19,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../../base/Ids.ts"
 import { transfer } from "../../ledger/Ledger.ts"
 import type { ChargePlace } from "../charges/ChargeDecision.ts"
-import { findFunds } from "../charges/ChargeMoney.ts"
+import { findFunds } from "../charges/LockedCharges.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 
 /** An accepted exception, and the money of it that its account has. */

@@ -25,7 +25,7 @@ import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, type LateOutcome, LateOutcomes } from "../../providers/LateOutcomes.ts"
 import { claimKey } from "../../providers/NotificationStore.ts"
 import { type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { Refunds } from "../refunds/Refunds.ts"
 import { AcceptedMoney } from "./AcceptedMoney.ts"
 import { AcceptedReturns } from "./AcceptedReturns.ts"
@@ -39,7 +39,7 @@ export const layer = Layer.effect(
     const sql = yield* SqlClient
     const ids = yield* Ids
     const orders = yield* OrderStore
-    const money = yield* ChargeMoney
+    const money = yield* LockedCharges
     const refunds = yield* Refunds
     const exceptions = yield* Exceptions
     const store = yield* ExceptionStore

@@ -24,7 +24,7 @@ import type { ReturnOutcome } from "../../providers/Acquirer.ts"
 import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { claimKey } from "../../providers/NotificationStore.ts"
 import { isChargeOrder, type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { decideChange } from "../payouts/PayoutDecision.ts"
 import { PayoutStore } from "../payouts/PayoutStore.ts"
 import { Refunds } from "../refunds/Refunds.ts"
@@ -86,7 +86,7 @@ export class HandSettlements extends Context.Service<
       const ids = yield* Ids
       const payouts = yield* PayoutStore
       const orders = yield* OrderStore
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const refunds = yield* Refunds
       const returns = yield* ExceptionReturns
 

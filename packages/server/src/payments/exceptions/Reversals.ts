@@ -23,7 +23,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { Med, Outcome, Returned, Reversal } from "../../providers/AcquirerNotification.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { awaitSettlement, findSettlement } from "../charges/Settlements.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { AcceptedMoney, isAccepted } from "./AcceptedMoney.ts"
@@ -146,7 +146,7 @@ export class Reversals extends Context.Service<
 
 const locks = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const money = yield* ChargeMoney
+  const money = yield* LockedCharges
   const store = yield* ExceptionStore
   const accepted = yield* AcceptedMoney
 

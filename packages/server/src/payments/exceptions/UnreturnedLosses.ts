@@ -19,7 +19,7 @@ import { statement, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { IN_FORCE, LateOutcomes } from "../../providers/LateOutcomes.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { ExceptionStore } from "./ExceptionStore.ts"
 
 export class UnreturnedLosses extends Context.Service<
@@ -36,7 +36,7 @@ export class UnreturnedLosses extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const late = yield* LateOutcomes
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const exceptions = yield* ExceptionStore
 
       const lossOf = (connectionId: string, row: LossRow) => ({

@@ -11,7 +11,7 @@ import type { StoredCharge } from "../charges/ChargeTable.ts"
 import type { StoredRefund } from "./RefundStore.ts"
 
 /** What disputes claim of a charge's money. */
-export interface DisputeClaims {
+export interface ContestedMoney {
   /** Cents that open MEDs contest and that are not blocked. */
   readonly contested: number
   /** The open MEDs. */
@@ -30,7 +30,7 @@ export class DisputedMoney extends Context.Service<
     readonly claimsOn: (
       locked: LockedCharge,
       refunds: ReadonlyArray<StoredRefund>
-    ) => Effect.Effect<DisputeClaims, SqlError>
+    ) => Effect.Effect<ContestedMoney, SqlError>
     /** Ends the open disputes of a charge as lost. */
     readonly loseOpen: (chargeId: string) => Effect.Effect<void, SqlError>
     /** Stores a dispute that is lost from the first: its return is the first news of it. */

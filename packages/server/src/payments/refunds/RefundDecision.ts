@@ -27,7 +27,7 @@ import { providerIdOf, type ReturnOutcome } from "../../providers/Acquirer.ts"
 import type { ChargeOrder } from "../../providers/OrderStore.ts"
 import { afterStep, allowedReport, type ChargeStep, type LockedCharge } from "../charges/ChargeDecision.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import type { DisputeClaims } from "./DisputedMoney.ts"
+import type { ContestedMoney } from "./DisputedMoney.ts"
 import type { StoredRefund } from "./RefundStore.ts"
 
 /** A charge, its refunds and what disputes claim of it, read under the charge's lock. */
@@ -35,7 +35,7 @@ export interface RefundFacts {
   readonly locked: LockedCharge
   /** Oldest first. */
   readonly refunds: ReadonlyArray<StoredRefund>
-  readonly claims: DisputeClaims
+  readonly claims: ContestedMoney
 }
 
 /** A return that the provider reports. */
@@ -297,7 +297,7 @@ const matched = (
   locked: LockedCharge,
   taken: StoredRefund,
   { amount = taken.amount, externalId = taken.id }: ReportedReturn,
-  { open }: DisputeClaims
+  { open }: ContestedMoney
 ): RefundChange => {
   const { funds } = locked
   const more = Math.max(0, Math.min(amount - taken.amount, inAccount(funds) + funds.blocked))
@@ -324,9 +324,9 @@ const matched = (
 const returned = (
   locked: LockedCharge,
   { amount, as, atMs, externalId, isMed }: ReportedReturn,
-  { open }: DisputeClaims,
+  { open }: ContestedMoney,
   /** The open MED that it is probably of, which the provider has to decide yet: it takes what is blocked for it. */
-  probable: DisputeClaims["open"][number] | undefined,
+  probable: ContestedMoney["open"][number] | undefined,
   ids: Ids["Service"]
 ): RefundChange => {
   const { charge, funds } = locked

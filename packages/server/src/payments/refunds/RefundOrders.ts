@@ -30,7 +30,7 @@ import { claimKey } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import { Cancellations } from "../charges/Cancellations.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { type RefundRequest, Refunds } from "./Refunds.ts"
@@ -77,7 +77,7 @@ export class RefundOrders extends Context.Service<
       const acquirer = yield* Acquirer
       const charges = yield* ChargeStore
       const orders = yield* OrderStore
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const cancellations = yield* Cancellations
       const refunds = yield* Refunds
       const late = yield* LateOutcomes

@@ -22,7 +22,7 @@ import { availableOf } from "../../ledger/Ledger.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
 import { type ChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { LockedCharges } from "../charges/LockedCharges.ts"
 import { DisputedMoney } from "./DisputedMoney.ts"
 import {
   decideEnd,
@@ -61,7 +61,7 @@ export class Refunds extends Context.Service<
     Refunds,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const money = yield* ChargeMoney
+      const money = yield* LockedCharges
       const store = yield* RefundStore
       const orders = yield* OrderStore
       const disputed = yield* DisputedMoney

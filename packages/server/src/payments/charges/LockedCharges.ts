@@ -25,16 +25,16 @@ import { type ChargeStep, decideMove, type LockedCharge } from "./ChargeDecision
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
 
-export class ChargeMoney extends Context.Service<
-  ChargeMoney,
+export class LockedCharges extends Context.Service<
+  LockedCharges,
   {
     readonly lock: (chargeId: string) => Effect.Effect<LockedCharge | undefined, SqlError>
     /** Moves money of the charge, and changes its state; `undefined` where the state does not allow it. */
     readonly move: (locked: LockedCharge, step: ChargeStep) => Effect.Effect<LockedCharge | undefined, SqlError>
   }
->()("@pix-payments/server/ChargeMoney") {
+>()("@pix-payments/server/LockedCharges") {
   static readonly layer = Layer.effect(
-    ChargeMoney,
+    LockedCharges,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const charges = yield* ChargeStore
@@ -59,7 +59,7 @@ export class ChargeMoney extends Context.Service<
         return decided.after
       })
 
-      return ChargeMoney.of({
+      return LockedCharges.of({
         lock: Effect.fnUntraced(function* (chargeId) {
           const charge = yield* charges.lock(chargeId)
           if (charge === undefined) return undefined

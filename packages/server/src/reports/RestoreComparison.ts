@@ -48,123 +48,24 @@ export interface Finding {
 
 export type OnFinding = (finding: Finding) => Effect.Effect<void>
 
-export class Reconciliation extends Context.Service<
-  Reconciliation,
+export class RestoreComparison extends Context.Service<
+  RestoreComparison,
   {
     /** Names what the banks have since a moment and the books had not. Ends with how many findings are `open`. */
     readonly since: (sinceMs: number, onFinding: OnFinding) => Effect.Effect<number, Unavailable>
   }
->()("@pix-payments/server/Reconciliation") {
+>()("@pix-payments/server/RestoreComparison") {
   static readonly layer = Layer.effect(
-    Reconciliation,
+    RestoreComparison,
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const acquirer = yield* Acquirer
       const registry = yield* ConnectionRegistry
       const reports = yield* Reports
-      const ownership = yield* Ownership
       const store = yield* ReportStore
+      const { payouts, received } = yield* makePages
+      const readRange = yield* makeReadRange
 
-      /** What the books have of Pix, by end-to-end id. */
-      const recorded = Effect.fnUntraced(function* (connectionId: string, page: ReadonlyArray<ReceivedPix>) {
-        const found = yield* orUnavailable(
-          sql.unsafe<RecordedRow>(
-            ...findRecorded({ connectionId, endToEndIds: page.map(({ endToEndId }) => ({ name: endToEndId })) })
-          )
-        )
-        return new Map(found.map((row) => [row.end_to_end_id, row]))
-      })
-
-      const received = Effect.fnUntraced(function* (
-        connectionId: string,
-        page: ReadonlyArray<ReceivedPix>,
-        where: ListedIn,
-        onFinding: OnFinding
-      ) {
-        const before = yield* recorded(connectionId, page)
-        const applied = yield* reports.received(connectionId, page, where)
-        const after = yield* recorded(connectionId, page)
-        let named = 0
-        for (const { amount, atMs, endToEndId } of page) {
-          const now = after.get(endToEndId)
-          if (before.has(endToEndId) || now === undefined) continue
-          named += 1
-          const what = `payment ${endToEndId} of ${formatReais(amount)} at ${formatInstant(atMs)}`
-          yield* onFinding(
-            now.exception === null
-              ? { kind: "healed", text: `${what}: charge ${now.charge_id} is paid` }
-              : { kind: "open", text: `${what}: exception ${now.charge_id} (${now.exception})` }
-          )
-        }
-        return { ...applied, effects: applied.effects - named }
-      })
-
-      const payouts = Effect.fnUntraced(function* (
-        connectionId: string,
-        page: ReadonlyArray<SentPayout>,
-        where: ListedIn,
-        onFinding: OnFinding
-      ) {
-        const applied = yield* reports.payouts(connectionId, page, where)
-        const found = yield* orUnavailable(
-          sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
-        )
-        const ordered = new Map(found.map((row) => [row.order_id, row]))
-        const sent = page.filter(({ progress }) => progress._tag !== "Failed")
-        for (const payout of yield* ownership.own(connectionId, sent, ({ key }) => ({ key }))) {
-          const problem = problemOf(payout, ordered.get(payout.id ?? ""))
-          if (problem !== undefined) yield* onFinding({ kind: "open", text: problem })
-        }
-        return applied
-      })
-
-      /** Reads a list of a slice. What it found that is not named by itself is counted. */
-      const readList = <A>(
-        { id, name }: Connection,
-        where: ListedIn,
-        list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
-        apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
-        onFinding: OnFinding
-      ) =>
-        everyPage(
-          where,
-          list,
-          Effect.fnUntraced(function* ({ items, unreadable }) {
-            const { effects, failures } = yield* apply(items, where)
-            if (effects > 0) yield* onFinding({ kind: "healed", text: `${name}: ${applied[where.list]}: ${effects}` })
-            const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
-            const open = [
-              ...(failures > 0 ? [`facts that could not be applied: ${failures}`] : []),
-              ...(unread.length + beyond > 0 ? [`entries that could not be read: ${unread.length + beyond}`] : [])
-            ]
-            for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
-          })
-        ).pipe(
-          Effect.catchTag("AcquirerUnclear", ({ reason }) => Effect.succeed(reason)),
-          Effect.flatMap((problem) =>
-            problem === undefined
-              ? Effect.void
-              : onFinding({ kind: "open", text: `${name}: a list cannot be read: ${problem}` })
-          )
-        )
-
-      /** Reads a list of a range slice by slice. */
-      const readRange = Effect.fnUntraced(function* <A>(
-        connection: Connection,
-        { fromMs, list: which, toMs }: ListedIn,
-        sliceMs: number,
-        list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
-        apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
-        onFinding: OnFinding
-      ) {
-        if (list === undefined) return
-        for (let startMs = Math.max(fromMs, connection.createdAtMs); startMs < toMs; startMs += sliceMs) {
-          const slice = { list: which, fromMs: startMs, toMs: Math.min(startMs + sliceMs, toMs) }
-          yield* readList(connection, slice, list, apply, onFinding)
-        }
-      })
-
-      const reconcile = Effect.fnUntraced(function* (
+      const compare = Effect.fnUntraced(function* (
         connection: Connection,
         provider: Provider,
         sinceMs: number,
@@ -207,8 +108,8 @@ export class Reconciliation extends Context.Service<
         )
       })
 
-      return Reconciliation.of({
-        since: Effect.fn("Reconciliation.since")(function* (sinceMs, onFinding) {
+      return RestoreComparison.of({
+        since: Effect.fn("RestoreComparison.since")(function* (sinceMs, onFinding) {
           let open = 0
           const counted: OnFinding = (finding) => {
             if (finding.kind === "open") open += 1
@@ -217,7 +118,7 @@ export class Reconciliation extends Context.Service<
           for (const { row } of registry.all()) {
             const connection = { id: row.id, name: row.name, createdAtMs: row.created_at.getTime() }
             yield* acquirer.providerFor(row.id).pipe(
-              Effect.flatMap((provider) => reconcile(connection, provider, sinceMs, counted)),
+              Effect.flatMap((provider) => compare(connection, provider, sinceMs, counted)),
               Effect.catchTag("AcquirerUnclear", ({ reason }) =>
                 counted({ kind: "open", text: `${row.name}: ${reason}` })
               )
@@ -229,6 +130,118 @@ export class Reconciliation extends Context.Service<
     })
   )
 }
+
+/** What applies pages of lists, and names what the books had not. */
+const makePages = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const reports = yield* Reports
+  const ownership = yield* Ownership
+
+  /** What the books have of Pix, by end-to-end id. */
+  const recorded = Effect.fnUntraced(function* (connectionId: string, page: ReadonlyArray<ReceivedPix>) {
+    const found = yield* orUnavailable(
+      sql.unsafe<RecordedRow>(
+        ...findRecorded({ connectionId, endToEndIds: page.map(({ endToEndId }) => ({ name: endToEndId })) })
+      )
+    )
+    return new Map(found.map((row) => [row.end_to_end_id, row]))
+  })
+
+  const received = Effect.fnUntraced(function* (
+    connectionId: string,
+    page: ReadonlyArray<ReceivedPix>,
+    where: ListedIn,
+    onFinding: OnFinding
+  ) {
+    const before = yield* recorded(connectionId, page)
+    const applied = yield* reports.received(connectionId, page, where)
+    const after = yield* recorded(connectionId, page)
+    let named = 0
+    for (const { amount, atMs, endToEndId } of page) {
+      const now = after.get(endToEndId)
+      if (before.has(endToEndId) || now === undefined) continue
+      named += 1
+      const what = `payment ${endToEndId} of ${formatReais(amount)} at ${formatInstant(atMs)}`
+      yield* onFinding(
+        now.exception === null
+          ? { kind: "healed", text: `${what}: charge ${now.charge_id} is paid` }
+          : { kind: "open", text: `${what}: exception ${now.charge_id} (${now.exception})` }
+      )
+    }
+    return { ...applied, effects: applied.effects - named }
+  })
+
+  const payouts = Effect.fnUntraced(function* (
+    connectionId: string,
+    page: ReadonlyArray<SentPayout>,
+    where: ListedIn,
+    onFinding: OnFinding
+  ) {
+    const applied = yield* reports.payouts(connectionId, page, where)
+    const found = yield* orUnavailable(
+      sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
+    )
+    const ordered = new Map(found.map((row) => [row.order_id, row]))
+    const sent = page.filter(({ progress }) => progress._tag !== "Failed")
+    for (const payout of yield* ownership.own(connectionId, sent, ({ key }) => ({ key }))) {
+      const problem = problemOf(payout, ordered.get(payout.id ?? ""))
+      if (problem !== undefined) yield* onFinding({ kind: "open", text: problem })
+    }
+    return applied
+  })
+
+  return { received, payouts }
+})
+
+/** What reads a list of a range slice by slice. */
+const makeReadRange = Effect.gen(function* () {
+  const reports = yield* Reports
+
+  /** Reads a list of a slice. What it found that is not named by itself is counted. */
+  const readList = <A>(
+    { id, name }: Connection,
+    where: ListedIn,
+    list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
+    apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
+    onFinding: OnFinding
+  ) =>
+    everyPage(
+      where,
+      list,
+      Effect.fnUntraced(function* ({ items, unreadable }) {
+        const { effects, failures } = yield* apply(items, where)
+        if (effects > 0) yield* onFinding({ kind: "healed", text: `${name}: ${applied[where.list]}: ${effects}` })
+        const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
+        const open = [
+          ...(failures > 0 ? [`facts that could not be applied: ${failures}`] : []),
+          ...(unread.length + beyond > 0 ? [`entries that could not be read: ${unread.length + beyond}`] : [])
+        ]
+        for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
+      })
+    ).pipe(
+      Effect.catchTag("AcquirerUnclear", ({ reason }) => Effect.succeed(reason)),
+      Effect.flatMap((problem) =>
+        problem === undefined
+          ? Effect.void
+          : onFinding({ kind: "open", text: `${name}: a list cannot be read: ${problem}` })
+      )
+    )
+
+  return Effect.fnUntraced(function* <A>(
+    connection: Connection,
+    { fromMs, list: which, toMs }: ListedIn,
+    sliceMs: number,
+    list: ((range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>) | undefined,
+    apply: (page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>,
+    onFinding: OnFinding
+  ) {
+    if (list === undefined) return
+    for (let startMs = Math.max(fromMs, connection.createdAtMs); startMs < toMs; startMs += sliceMs) {
+      const slice = { list: which, fromMs: startMs, toMs: Math.min(startMs + sliceMs, toMs) }
+      yield* readList(connection, slice, list, apply, onFinding)
+    }
+  })
+})
 
 /** What a list led to that is not named by itself. */
 const applied: Readonly<Record<ListedIn["list"], string>> = {
