@@ -77,16 +77,10 @@ export const areAllRecorded = async (database: Client, url: string): Promise<boo
 
 /** Differences between the rows and the `delivered` POSTs. */
 export const checkDeliveries = async (database: Client, delivered: number, backlog: number) => {
-  // Deliveries of an earlier commit do not store their first attempt.
-  const { rowCount } = await database.query(
-    `SELECT FROM pg_attribute WHERE attrelid = 'deliveries'::regclass AND attname = 'first_attempt_at'`
-  )
-  const [first, succeeded] =
-    rowCount === 0 ? ["0", "0"] : ["count(d.first_attempt_at)", "count(*) FILTER (WHERE d.first_status_code = 200)"]
   const { rows } = await database.query<Record<string, string>>(`
     SELECT count(*) FILTER (WHERE d.status = 'delivered' AND d.attempts_made = 1) AS delivered, count(*) AS deliveries,
-      ${first} + (SELECT count(*) FROM delivery_attempts) AS attempts,
-      ${succeeded} + (SELECT count(*) FROM delivery_attempts WHERE status_code = 200 AND error IS NULL) AS succeeded
+      count(d.first_attempt_at) + (SELECT count(*) FROM delivery_attempts) AS attempts,
+      count(*) FILTER (WHERE d.first_status_code = 200) + (SELECT count(*) FROM delivery_attempts WHERE status_code = 200 AND error IS NULL) AS succeeded
     FROM deliveries d`)
   const found = (name: string) => Number(rows[0]?.[name])
   return [

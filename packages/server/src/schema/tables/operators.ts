@@ -21,8 +21,7 @@ export const operatorTables = [
 
   `-- The keys of SECRETS_KEYS that something may be sealed with.
   CREATE TABLE secrets_keys (
-    id text PRIMARY KEY, -- the beginning of the key's SHA-256
-    first_used_at timestamptz NOT NULL DEFAULT now()
+    id text PRIMARY KEY -- the beginning of the key's SHA-256
   )`,
 
   `-- What operators set for the installation. One row.

@@ -1,5 +1,5 @@
 /**
- * The SQL that records attempts, fails deliveries and releases leases.
+ * The SQL that records attempts, fails deliveries and gives leases back.
  *
  * Guarantees:
  * - A statement changes a delivery only while `attempts_made` is that of the lease, so that an attempt whose lease has
@@ -142,7 +142,7 @@ export const failAttempted = statement(
 )
 
 /** Makes leased deliveries due now. */
-export const releaseLeases = statement(
+export const giveBackLeases = statement(
   { leases: rows({ id: uuid(), attemptsMade: integer() }) },
   ({ leases }) => `
   UPDATE deliveries d SET status = 'scheduled', due_at = now()

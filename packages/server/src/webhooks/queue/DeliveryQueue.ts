@@ -22,7 +22,7 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { makeCooldown } from "../deliveries/Cooldown.ts"
 import type { ClaimedDelivery, CompletedAttempt, Lane } from "../deliveries/Delivery.ts"
-import { releaseLeases } from "../deliveries/DeliveryOutcomes.ts"
+import { giveBackLeases } from "../deliveries/DeliveryOutcomes.ts"
 import { makeAttemptRecords } from "./AttemptRecords.ts"
 import { type DueDelivery, look, type Look, lookOf, type LookRow, type Position } from "./DeliveryClaims.ts"
 import { sweep, type SweepRow } from "./DeliverySweeps.ts"
@@ -56,7 +56,7 @@ export class DeliveryQueue extends Context.Service<
     /** Stores the deliveries of a leased change. If that fails, the fan-out inserts them, and they are sent again. */
     readonly store: (change: SentChange) => Effect.Effect<void, Unavailable>
     /** Ends leases, so that another process may claim the deliveries at once. */
-    readonly release: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, Unavailable>
+    readonly giveBack: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/DeliveryQueue") {
   static readonly layer = Layer.effect(
@@ -88,7 +88,7 @@ export class DeliveryQueue extends Context.Service<
           ),
         record,
         store,
-        release: (leases) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(...releaseLeases({ leases }))))
+        giveBack: (leases) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(...giveBackLeases({ leases }))))
       })
     })
   )

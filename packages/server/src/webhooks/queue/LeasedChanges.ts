@@ -158,7 +158,7 @@ export const makeLeasedChanges = (options: {
     }).pipe(Effect.uninterruptible),
 
     /** Stores all, and makes the deliveries in flight due now. */
-    release: Effect.suspend(() => storeAll(unstored, 0))
+    giveBack: Effect.suspend(() => storeAll(unstored, 0))
   }
 }
 

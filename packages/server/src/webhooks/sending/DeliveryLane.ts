@@ -6,10 +6,10 @@
  *   the fan-out.
  * - No due delivery is skipped for good. What a look finds and does not claim is in the backlog; what no look finds is found
  *   by the sweeps, which visit all accounts and destinations.
- * - A claim is not interrupted, so that every claimed delivery is either sent or released.
+ * - A claim is not interrupted, so that every claimed delivery is either sent or given back.
  * - After a resend or a resume in this process, a look reads deliveries of any age; those of other processes that are weeks
  *   old are left to the sweeps.
- * - When the scope ends, attempts are interrupted first and their leases released afterwards.
+ * - When the scope ends, attempts are interrupted first and their leases given back afterwards.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -91,8 +91,8 @@ const makeSending = Effect.fnUntraced(function* (
   // Before the fibers, so that it runs after they are interrupted.
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
-      const released = unrecorded.size === 0 ? Effect.void : Effect.ignore(queue.release([...unrecorded]))
-      return Effect.andThen(released, leasedChanges.release)
+      const givenBack = unrecorded.size === 0 ? Effect.void : Effect.ignore(queue.giveBack([...unrecorded]))
+      return Effect.andThen(givenBack, leasedChanges.giveBack)
     })
   )
   const fibers = yield* FiberSet.make<void>()

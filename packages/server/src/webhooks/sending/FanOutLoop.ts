@@ -1,7 +1,7 @@
 /**
  * Runs the fan-out at each commit and by polling, and hands its leased deliveries to the lane of first attempts.
  *
- * Guarantees: a round is not interrupted, so that every delivery that it leases is either sent or released.
+ * Guarantees: a round is not interrupted, so that every delivery that it leases is either sent or given back.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -6,7 +6,7 @@
  *   delay others;
  * - first attempts have their own capacity and never wait behind retries;
  * - a retry is a row with a due time, so that a restart loses none;
- * - a process that stops releases the leases of deliveries that it has not sent.
+ * - a process that stops gives back the leases of deliveries that it has not sent.
  *
  * A first attempt normally comes straight from the fan-out. Claims find deliveries that it inserted without a lease
  * and retries. Rows are polled; `DeliverySignal` wakes the poll at a commit.

@@ -57,7 +57,7 @@ describe("Leased changes", () => {
       assert.deepStrictEqual(calls, ["store a: delivered, failed, delivered"])
       yield* TestClock.adjust("1 hour")
       yield* changes.storeOverdue
-      yield* changes.release
+      yield* changes.giveBack
       assert.lengthOf(calls, 1)
     })
   )
@@ -82,7 +82,7 @@ describe("Leased changes", () => {
       const { calls, changes, ended, started } = noted("a", 2)
       yield* started()
       yield* ended(0)
-      yield* changes.release
+      yield* changes.giveBack
       assert.deepStrictEqual(calls, ["store a: delivered, scheduled 0"])
     })
   )
@@ -131,7 +131,7 @@ describe("Leased changes", () => {
       yield* slow.started()
       yield* TestClock.adjust(STORE_AFTER_MS)
       yield* slow.changes.storeOverdue
-      yield* slow.changes.release
+      yield* slow.changes.giveBack
       yield* slow.ended(0)
       assert.deepStrictEqual(slow.calls, ["record delivered"])
       failures = Infinity
@@ -143,7 +143,7 @@ describe("Leased changes", () => {
       yield* other.changes.storeOverdue
       failures = 0
       yield* other.changes.storeOverdue
-      yield* other.changes.release
+      yield* other.changes.giveBack
       assert.deepStrictEqual(other.calls, [])
     })
   )

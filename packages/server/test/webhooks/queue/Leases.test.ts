@@ -46,12 +46,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId } = yield* makeCaller()
-      const { release } = yield* queue
+      const { giveBack } = yield* queue
       const [leased] = yield* inserted({ ...elsewhere, accountId })
       // The lease of the first attempt ran out; another process makes the second one.
-      yield* release([leaseOf(leased!.id, accountId, 0)])
+      yield* giveBack([leaseOf(leased!.id, accountId, 0)])
       assert.deepStrictEqual(yield* storedDelivery(leased!.id), [leased!])
-      yield* release([leaseOf(leased!.id, accountId, 1)])
+      yield* giveBack([leaseOf(leased!.id, accountId, 1)])
       const [again] = yield* storedDelivery(leased!.id)
       assert.isBelow(again?.due_at?.getTime() ?? Infinity, leased!.due_at!.getTime())
     })

@@ -82,7 +82,7 @@ const laneOf = Effect.fnUntraced(function* () {
             )
           )
       ),
-    release: () => Effect.void
+    giveBack: () => Effect.void
   })
   const lane = yield* makeDeliveryLane({
     lane: "first",
