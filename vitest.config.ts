@@ -35,7 +35,7 @@ const slow = [
   "packages/server/test/accounts/{ApiKeys,CallerGeneration,Limits}.test.ts",
   "packages/server/test/base/observability/{Redaction,Traces}.test.ts",
   "packages/server/test/database/batching/Bisection.test.ts",
-  "packages/server/test/events/{EventOrder,EventStreamProcesses}.test.ts",
+  "packages/server/test/events/{EventOrder,EventStreamAccess,EventStreamProcesses}.test.ts",
   "packages/server/test/http/callbacks/Callbacks.test.ts",
   "packages/server/test/http/operator/sign-in/OperatorToken.test.ts",
   "packages/server/test/http/pipeline/{BodyCosts,Drain,Lists,RequestBody,Security,SocketBounds}.test.ts",
@@ -48,15 +48,16 @@ const slow = [
   "packages/server/test/payments/exceptions/Arrival.test.ts",
   "packages/server/test/payments/payouts/Restores.test.ts",
   "packages/server/test/providers/Acquirers.test.ts",
-  "packages/server/test/providers/connections/Bulkheads.test.ts",
+  "packages/server/test/providers/connections/{Bulkheads,Management}.test.ts",
   "packages/server/test/reports/{Ownership,RestoreComparison,SettlementClaims,Sweep,UnreadableEntries}.test.ts",
   "packages/server/test/schema/{Migrations,Privileges}.test.ts",
-  "packages/server/test/schema/partitions/{ChangesRetention,Money,Retention}.test.ts",
-  "packages/server/test/startup/{Cell,DatabaseTls,Outward,WorkerMetrics}.test.ts",
+  "packages/server/test/schema/partitions/{ChangesRetention,IndexRebuild,Money,Retention}.test.ts",
+  "packages/server/test/startup/{Cell,ConcurrentStarts,DatabaseTls,Outward,WorkerMetrics}.test.ts",
   "packages/server/test/statements/{BankBalances,BankReconciliation}.test.ts",
   "packages/server/test/webhooks/endpoints/{EndpointChanges,WebhookEndpoints}.test.ts",
-  "packages/server/test/webhooks/sending/Dispatch.test.ts",
-  "packages/server/test/browser/!(Approvals|Cells|FirstDay|Pictures|Reveal|Size|States|TerminalSignIn|Timeline|Waiting).test.ts"
+  "packages/server/test/webhooks/sending/{DeliveryLimits,Dispatch}.test.ts",
+  "packages/server/test/webhooks/fan-out/FanOutQuarantine.test.ts",
+  "packages/server/test/browser/!(Approvals|Cells|FirstDay|Pictures|Reveal|Size|TerminalSignIn|Waiting).test.ts"
 ]
 
 const browser = ["packages/server/test/browser/*.test.ts"]
