@@ -85,6 +85,8 @@ const namedFields: Readonly<Record<string, PersonalKind>> = {
   account: "document",
   current_account: "document",
   number: "document",
+  // Of a line that a bank's statement and the books do not share.
+  explanation: "text",
   // Of an alert channel, which viewers do not see.
   target: "text"
 }

@@ -149,7 +149,7 @@ export class ReconciliationsGroup extends HttpApiGroup.make("reconciliations")
       .annotate(OpenApi.Summary, "Explain a line that differs")
       .annotate(
         OpenApi.Description,
-        "No money moves. The line counts as unmatched no more, as long as its sides, state and difference stay as they are. Comparisons give lines new ids."
+        "No money moves. The line counts as unmatched no more, as long as its sides, state and difference stay as they are."
       )
   )
   .prefix("/operator/v1/reconciliations")

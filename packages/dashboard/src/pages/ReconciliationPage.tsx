@@ -243,7 +243,8 @@ const Explain = ({
         {
           name: "explanation",
           label: text.explanation,
-          ...(isExplained && { hint: text.explanationHint }),
+          hint: isExplained ? text.explanationHint : text.explanationLength,
+          kind: "long",
           initial: line.explanation ?? undefined,
           isOptional: isExplained
         }

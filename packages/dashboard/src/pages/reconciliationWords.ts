@@ -72,7 +72,8 @@ export const reconciliationWords = inBoth({
     explainQuestion: (state: string, difference: string) =>
       `${state}, ${difference}. No money moves: the line is shown as explained, and no alert counts it.`,
     explanation: "Explanation",
-    explanationHint: "Empty: the line is not explained any more.",
+    explanationLength: "Up to 500 characters",
+    explanationHint: "Up to 500 characters. Empty: the line is not explained any more.",
     statuses: { requested: "requested", done: "compared", open: "differs", failed: "not compared" }
   },
   pt: {
@@ -122,7 +123,8 @@ export const reconciliationWords = inBoth({
     explainQuestion: (state: string, difference: string) =>
       `${state}, ${difference}. Nenhum dinheiro é movido: o lançamento aparece como explicado, e nenhum alerta o conta.`,
     explanation: "Explicação",
-    explanationHint: "Vazia: o lançamento deixa de ser explicado.",
+    explanationLength: "Até 500 caracteres",
+    explanationHint: "Até 500 caracteres. Vazia: o lançamento deixa de ser explicado.",
     statuses: { requested: "a conferir", done: "conferido", open: "com pendências", failed: "não conferido" }
   }
 })

@@ -20,6 +20,7 @@ import * as Result from "effect/Result"
 import {
   Acquirer,
   AcquirerUnclear,
+  type Payer,
   type PayoutProgress,
   type PayoutQuestion,
   type ReceivedPix,
@@ -110,6 +111,14 @@ export class Callbacks extends Context.Service<
         // Whose a payment without a key is, its provider may know.
         const own = payments.filter((fact) => fact.key === undefined || isOwn.has(fact))
         const asked = own.length === 0 ? [] : yield* newPayments(connection.id, own)
+        // A sweep may have been earlier, and has no payer from a provider that names it here alone.
+        yield* store.namePayers(
+          connection.id,
+          own.flatMap((fact) => {
+            const payer = asked.includes(fact) ? undefined : payerOf(fact)
+            return payer === undefined ? [] : [{ endToEndId: fact.endToEndId, payer }]
+          })
+        )
         let unanswered = 0
         let failed = 0
         let foreign = payments.length - own.length
@@ -183,10 +192,10 @@ const paymentOf = (connectionId: string, endToEndId: string) =>
   ({ _tag: "charge.paid", connectionId, txid: "", endToEndId }) as const
 
 /** Efí names the payer in the callback alone. */
-const withPayer = (pix: ReceivedPix, { payer }: PixReceived): ReceivedPix =>
-  pix.payer !== null || payer === undefined
-    ? pix
-    : { ...pix, payer: { name: payer.name ?? null, document: payer.document ?? null } }
+const payerOf = ({ payer }: PixReceived): Payer | undefined =>
+  payer && { name: payer.name ?? null, document: payer.document ?? null }
+
+const withPayer = (pix: ReceivedPix, fact: PixReceived): ReceivedPix => ({ ...pix, payer: pix.payer ?? payerOf(fact) ?? null })
 
 /** How often each connection was asked in vain within the current minute. */
 const makeMisses = () => {

@@ -11,7 +11,7 @@ import { type AcquirerNotification, keysOf } from "../providers/AcquirerNotifica
 import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
-import type { PayoutQuestion } from "../providers/Acquirer.ts"
+import type { Payer, PayoutQuestion } from "../providers/Acquirer.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { orderIdOf } from "../payments/payouts/PayoutTable.ts"
 import { contradictionOf } from "../providers/LateOutcomes.ts"
@@ -69,6 +69,11 @@ export class ReportStore extends Context.Service<
     readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
     /** Our payouts, by the ids of their orders. */
     readonly payoutsOf: (orderIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
+    /** Keeps who paid, where the books have a payment and not its payer. */
+    readonly namePayers: (
+      connectionId: string,
+      payers: ReadonlyArray<{ readonly endToEndId: string; readonly payer: Payer }>
+    ) => Effect.Effect<void, Unavailable>
     /** Makes the inquiry of accepted payouts due now; how many. */
     readonly inquireNow: (
       connectionId: string,
@@ -148,6 +153,13 @@ export class ReportStore extends Context.Service<
           return new Map(found.map(({ digest, resource_id }) => [digest, resource_id]))
         }),
 
+        namePayers: (connectionId, payers) =>
+          Effect.forEach(
+            payers,
+            (named) => runToCompletion(sql)(sql.unsafe(...namePayer({ connectionId, ...named, payer: JSON.stringify(named.payer) }))),
+            { discard: true }
+          ),
+
         inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
           const made = yield* runToCompletion(sql)(
             sql.unsafe(...makeInquiriesDue({ connectionId, ...namesOf(payouts) }))
@@ -168,6 +180,18 @@ export class ReportStore extends Context.Service<
     })
   )
 }
+
+const namePayer = statement(
+  { connectionId: value("uuid"), endToEndId: value("text"), payer: value("text") },
+  ({ connectionId, endToEndId, payer }) => `
+  WITH settled AS (
+    SELECT charge_id AS id FROM charge_settlements
+    WHERE connection_id = ${connectionId} AND end_to_end_id = ${endToEndId} AND charge_id IS NOT NULL
+  ), exceptions AS (
+    UPDATE acquirer_exceptions e SET payer = ${payer}::json FROM settled s WHERE e.id = s.id AND e.payer IS NULL
+  )
+  UPDATE charges c SET payer = ${payer}::json FROM settled s WHERE c.id = s.id AND c.payer IS NULL`
+)
 
 interface FoundRow {
   readonly kind: "key" | "settlement" | "order" | "payout"

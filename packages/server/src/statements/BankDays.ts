@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { startOf, TODAY } from "../database/statements/Days.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { BankLine } from "./FourLegs.ts"
@@ -29,6 +30,11 @@ export class BankDays extends Context.Service<
       bankAccount: string,
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<BankLine>, Unavailable>
+    /**
+     * Seconds since the end of the oldest day on which the books have a movement at a bank account, after the last day of its statements;
+     * 0: none. Where none was ever imported, none is missing.
+     */
+    readonly missingSeconds: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/BankDays") {
   static readonly layer = Layer.effect(
@@ -72,7 +78,11 @@ export class BankDays extends Context.Service<
             ? Effect.succeed([])
             : Effect.map(orUnavailable(sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids }))), (found) =>
                 found.map(lineOf)
-              )
+              ),
+
+        missingSeconds: Effect.map(orUnavailable(sql.unsafe<{ seconds: number }>(findMissing)), ([row]) =>
+          Math.floor(row?.seconds ?? 0)
+        )
       })
     })
   )
@@ -101,6 +111,23 @@ interface KnownRow {
   readonly opening: bigint | null
   readonly closing: bigint | null
 }
+
+/** Of the newest files: an older one may be imported last. A day with a movement has a close. */
+const findMissing = `
+  SELECT coalesce(max(extract(epoch FROM now() - ${startOf("(missing.day + 1)")})), 0)::float8 AS seconds
+  FROM acquirer_connections c
+  CROSS JOIN LATERAL (
+    SELECT max(newest.to_day) AS day
+    FROM (SELECT to_day FROM bank_statements s WHERE s.connection_id = c.id ORDER BY s.id DESC LIMIT 50) AS newest
+    HAVING max(newest.to_day) < ${TODAY} - 1
+  ) last
+  CROSS JOIN LATERAL (
+    SELECT closes.day FROM closes
+    WHERE closes.book = 'bank' AND closes.day > last.day AND closes.owner_id = ANY (ARRAY(
+      SELECT c.id UNION SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
+      WHERE own.connection_id = c.id))
+    ORDER BY closes.day LIMIT 1
+  ) missing`
 
 const findNamed = statement(
   { bankAccount: value("uuid"), ids: texts },

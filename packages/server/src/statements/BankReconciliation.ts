@@ -25,7 +25,7 @@ import { BooksOfDay } from "./BooksOfDay.ts"
 import { type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
 import { makeHealed } from "./HealedLines.ts"
-import { type DueDay, NO_STATEMENT, ReconciliationDays } from "./ReconciliationDays.ts"
+import { type DueDay, ReconciliationDays } from "./ReconciliationDays.ts"
 import { ReconciliationStore } from "./ReconciliationStore.ts"
 
 export class BankReconciliation extends Context.Service<
@@ -72,7 +72,7 @@ export class BankReconciliation extends Context.Service<
         const failed = (reason: DayFailure) => days.failed(due, reason, isSoon)
         const bank = yield* bankDays.day(due.bankAccount, due.day, MOST)
         if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
-        if (!bank.isKnown) return yield* failed(NO_STATEMENT)
+        if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
         const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
         const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
         const before = yield* around
@@ -117,23 +117,26 @@ export const loop = Layer.effectDiscard(
   })
 )
 
-/** The gauges of unmatched lines and of days without a statement. They are read in the background, so that a scrape waits for no query. */
+/** The gauges of unmatched lines and of statements that do not come. They are read in the background, so that a scrape waits for no query. */
 export const metricsLoop = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { withoutStatementSeconds } = yield* ReconciliationDays
     const { unmatched } = yield* ReconciliationStore
+    const { missingSeconds } = yield* BankDays
     const metrics = yield* Metrics
-    const round = Effect.gen(function* () {
-      const { cents, lines, oldestSeconds } = yield* unmatched
+    const round = Effect.map(unmatched, ({ cents, lines, oldestSeconds }) => {
       metrics.gauges({
         bank_reconciliation_unmatched_lines: lines,
         bank_reconciliation_unmatched_cents: cents,
-        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds,
-        bank_statement_missing_seconds: yield* withoutStatementSeconds
+        bank_reconciliation_oldest_unmatched_seconds: oldestSeconds
       })
       return 0
     })
+    const statements = Effect.map(missingSeconds, (seconds) => {
+      metrics.gauges({ bank_statement_missing_seconds: seconds })
+      return 0
+    })
     yield* Effect.forkScoped(BackgroundLoop.run("metrics of reconciliations", round, Effect.sleep("30 seconds")))
+    yield* Effect.forkScoped(BackgroundLoop.run("metrics of statements", statements, Effect.sleep("1 minute")))
   })
 )
 

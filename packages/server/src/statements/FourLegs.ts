@@ -4,8 +4,8 @@
  * Guarantees:
  * - Pure. Each line and each movement of the day is in one pair or alone, and has one state.
  * - What the entries of the day have of both sides sums up to the difference of the day, cent by cent, whatever is matched.
- * - Pairs are found by id first. An amount alone pairs only where one side has no id of its own, never the bank's fee, and of a bank that
- *   writes ids no line that is not called Pix.
+ * - Pairs are found by id first. An amount alone pairs only where one side has no id of its own, and never the bank's fee or the owner's
+ *   investments.
  *
  * Rules: OPR-277, OPR-278.
  */
@@ -104,10 +104,8 @@ const stateOf = (line: BankLine, facts: IdFacts): LineState => {
   }
   if (isFee(line)) return "bank_fee"
   // A bank that writes no ids calls them Pix.
-  return isCalledPix(line) ? "missing_here" : "owner"
+  return /\bPIX\b/i.test(description) ? "missing_here" : "owner"
 }
-
-const isCalledPix = ({ description }: BankLine): boolean => /\bPIX\b/i.test(description)
 
 /** A fee's text begins with what it is: the name of somebody who was paid may have such a word, too. */
 const isFee = ({ amount, description, endToEndId }: BankLine): boolean =>
@@ -115,6 +113,10 @@ const isFee = ({ amount, description, endToEndId }: BankLine): boolean =>
 
 const fee =
   /^\s*(?:(?:COBR|COBRANCA|COBRANÇA|DEB|DEBITO|DÉBITO)\b[.\s]*(?:DE\s+)?)?(?:TARIFAS?|TAR|CESTA|MENSALIDADE|IOF|JUROS|ENCARGOS|ANUIDADE|CUSTO)\b/i
+
+/** What the owner puts into a savings product of the bank, and takes out of it: no Pix of the same amount. */
+const isInvestment = ({ description, endToEndId }: BankLine): boolean =>
+  endToEndId === null && /^\s*(?:RESG|RESGATE|APLIC|APLICACAO|APLICAÇÃO|REND|RENDIMENTOS?)\b/i.test(description)
 
 /** Movements that an entry names at most. */
 const SUGGESTIONS = 5
@@ -161,12 +163,10 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
     ({ amount, ids }) => ids.map((id) => `${id} ${side(amount)}`),
     ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${side(amount)}`)
   )
-  const hasIds = bank.some(({ endToEndId }) => endToEndId !== null)
   for (const ofIds of [false, true]) {
     // First lines without an id, then movements without one.
     const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
-    const mayPair = (line: BankLine) =>
-      !isFee(line) && (line.endToEndId === null ? !hasIds || isCalledPix(line) : ofIds)
+    const mayPair = (line: BankLine) => !isFee(line) && !isInvestment(line) && (ofIds || line.endToEndId === null)
     pass(
       (movement) => (isOpen(movement) ? [`${movement.day} ${movement.amount}`] : []),
       (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)

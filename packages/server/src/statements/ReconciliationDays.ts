@@ -8,7 +8,7 @@
  *
  * Rules: OPR-280.
  */
-import type { DayFailure } from "@pix-payments/domain/Reconciliation"
+import type { DayFailure, LineState, ReconciliationStatus } from "@pix-payments/domain/Reconciliation"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,32 @@ import { runToCompletion } from "../database/RunToCompletion.ts"
 import { text, uuid } from "../database/statements/Column.ts"
 import { startOf, TODAY } from "../database/statements/Days.ts"
 import { rows, statement } from "../database/statements/Statement.ts"
-import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+
+/** Count and cents of the difference of the lines in a state. */
+export type StateSums = Readonly<Partial<Record<LineState, { readonly count: number; readonly difference: number }>>>
+
+export interface ReconciliationRow {
+  readonly id: string
+  readonly connection_id: string
+  readonly day: string
+  readonly status: ReconciliationStatus
+  readonly reason: string | null
+  readonly opening: bigint | null
+  readonly closing: bigint | null
+  readonly bank_total: bigint
+  readonly books_total: bigint
+  readonly states: StateSums
+  readonly unmatched: number
+  readonly lines_left_out: number
+  readonly balance_at: Date | null
+  readonly balance: bigint | null
+  readonly balance_books: bigint | null
+  readonly balance_before: bigint | null
+  readonly balance_problem: string | null
+  readonly done_at: Date | null
+  readonly created_at: Date
+}
 
 /** A day that is due. */
 export interface DueDay {
@@ -33,14 +58,12 @@ export class ReconciliationDays extends Context.Service<
   ReconciliationDays,
   {
     /** Makes a day due now. */
-    readonly request: (bankAccount: string, day: string) => Effect.Effect<{ readonly id: string }, Unavailable>
+    readonly request: (bankAccount: string, day: string) => Effect.Effect<ReconciliationRow, Unavailable>
     /** Makes the days due of which a file has new lines, and those of its days on which only the books have something. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
     readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
     /** Why a day could not be compared, unless it was asked for or claimed since. `isSoon`: it is due again in an hour. */
     readonly failed: (due: DueDay, reason: DayFailure, isSoon: boolean) => Effect.Effect<void, Unavailable>
-    /** Seconds since the end of the oldest day without a statement, at bank accounts that had one of a day before; 0: none. */
-    readonly withoutStatementSeconds: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/ReconciliationDays") {
   static readonly layer = Layer.effect(
@@ -54,11 +77,11 @@ export class ReconciliationDays extends Context.Service<
         request: (bankAccount, day) =>
           write(
             Effect.map(
-              sql<{ id: string }>`
+              sql<ReconciliationRow>`
                 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
                 VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
                 ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
-                RETURNING id`,
+                RETURNING ${sql.literal(columns)}`,
               ([row]) => row!
             )
           ),
@@ -91,28 +114,17 @@ export class ReconciliationDays extends Context.Service<
               due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour'
                 WHEN day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN now() + interval '24 hours' END
               WHERE id = ${due.id}::uuid AND due_at = ${due.claimedUntil}::timestamptz`)
-          ),
-
-        withoutStatementSeconds: Effect.map(
-          orUnavailable(sql.unsafe<{ seconds: number }>(findWithoutStatement)),
-          ([row]) => Math.floor(row?.seconds ?? 0)
-        )
+          )
       })
     })
   )
 }
 
+export const columns = `id, connection_id, day::text AS day, status, reason, opening, closing, bank_total, books_total, states, unmatched,
+  lines_left_out, balance_at, balance, balance_books, balance_before, balance_problem, done_at, created_at`
+
 /** For how many days a day with unmatched lines, or without a statement, is compared daily. */
 export const DAYS_AGAIN = 90
-
-export const NO_STATEMENT = "no statement of the bank has this day" satisfies DayFailure
-
-/** Such a day is due again as long as somebody may bring its statement. While it is compared again, it keeps its reason. */
-const findWithoutStatement = `
-  SELECT coalesce(greatest(0, extract(epoch FROM now() - ${startOf("(min(r.day) + 1)")})), 0)::float8 AS seconds
-  FROM reconciliations r
-  WHERE r.due_at IS NOT NULL AND r.reason = '${NO_STATEMENT}'
-    AND EXISTS (SELECT FROM bank_statements s WHERE s.connection_id = r.connection_id AND s.from_day < r.day)`
 
 /** A line may pair with a movement of the day before or after. The newest day has the highest id. */
 const daysOfFile = `

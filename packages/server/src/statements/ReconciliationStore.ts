@@ -3,11 +3,12 @@
  *
  * Guarantees:
  * - What was found replaces what was found before, in one commit.
- * - A line that a person explained stays explained as long as it is of the same sides, in the same state, with the same difference.
+ * - A line of the same sides, in the same state, with the same difference is the same line: it keeps its id, and what a person explained.
+ * - Of more than `MOST_LINES`, those are kept that somebody has to look at.
  *
  * Rules: OPR-277, OPR-278, OPR-282.
  */
-import { type LineState, type ReconciliationStatus, unmatchedStates } from "@pix-payments/domain/Reconciliation"
+import { type LineState, unmatchedStates } from "@pix-payments/domain/Reconciliation"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -25,32 +26,7 @@ import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { BankDay } from "./BankDays.ts"
 import { differenceOf, type Entry } from "./FourLegs.ts"
-import { DAYS_AGAIN, type DueDay } from "./ReconciliationDays.ts"
-
-/** Count and cents of the difference of the lines in a state. */
-export type StateSums = Readonly<Partial<Record<LineState, { readonly count: number; readonly difference: number }>>>
-
-export interface ReconciliationRow {
-  readonly id: string
-  readonly connection_id: string
-  readonly day: string
-  readonly status: ReconciliationStatus
-  readonly reason: string | null
-  readonly opening: bigint | null
-  readonly closing: bigint | null
-  readonly bank_total: bigint
-  readonly books_total: bigint
-  readonly states: StateSums
-  readonly unmatched: number
-  readonly lines_left_out: number
-  readonly balance_at: Date | null
-  readonly balance: bigint | null
-  readonly balance_books: bigint | null
-  readonly balance_before: bigint | null
-  readonly balance_problem: string | null
-  readonly done_at: Date | null
-  readonly created_at: Date
-}
+import { columns, DAYS_AGAIN, type DueDay, type ReconciliationRow, type StateSums } from "./ReconciliationDays.ts"
 
 export interface ReconciliationLineRow {
   readonly id: string
@@ -131,7 +107,9 @@ export class ReconciliationStore extends Context.Service<
 
       return ReconciliationStore.of({
         done: (due, { closing, opening }, entries, isSoon) => {
-          const shown = entries.filter(({ state }) => state !== "matched")
+          const shown = entries
+            .filter(({ state }) => state !== "matched")
+            .toSorted((a, b) => Number(isUnmatched.has(b.state)) - Number(isUnmatched.has(a.state)))
           const stored = shown.slice(0, MOST_LINES)
           const sumOf = (side: "bank" | "books") =>
             entries.reduce((sum, { [side]: of }) => sum + (of?.day === due.day ? of.amount : 0), 0)
@@ -141,16 +119,15 @@ export class ReconciliationStore extends Context.Service<
                 const claimed = yield* sql`SELECT id FROM reconciliations
                   WHERE id = ${due.id}::uuid AND due_at = ${due.claimedUntil}::timestamptz FOR UPDATE`
                 if (claimed.length === 0) return
-                const explained = new Map(
-                  (yield* sql.unsafe<ExplainedLine>(findExplained, [due.id])).map((line) => [sameLine(line), line])
+                const before = new Map(
+                  (yield* sql.unsafe<KnownLine>(findKnown, [due.id])).map((line) => [lineKey(line), line])
                 )
                 const lines = stored
                   .map((entry) => storedOf(entry, due.day))
-                  .map((line) => ({
-                    ...line,
-                    id: ids.next().id,
-                    explanation: explained.get(sameLine(line))?.explanation ?? null
-                  }))
+                  .map((line) => {
+                    const { explanation = null, id = ids.next().id } = before.get(lineKey(line)) ?? {}
+                    return { ...line, id, explanation }
+                  })
                 yield* sql`DELETE FROM reconciliation_lines WHERE reconciliation_id = ${due.id}::uuid`
                 yield* sql.unsafe(...insertLines({ reconciliationId: due.id, day: due.day, lines }))
                 const unmatched =
@@ -190,7 +167,11 @@ export class ReconciliationStore extends Context.Service<
                   UPDATE reconciliation_lines SET explanation = ${explanation}::text WHERE id = ${lineId}::uuid
                   RETURNING ${sql.literal(lineColumns)}`
                 const more = Number(explanation === null) - Number(before.explanation === null)
-                yield* sql`UPDATE reconciliations SET unmatched = unmatched + ${more}::integer WHERE id = ${reconciliationId}::uuid`
+                // A day that nothing was left of to look at is compared again.
+                yield* sql`UPDATE reconciliations SET unmatched = unmatched + ${more}::integer,
+                  due_at = CASE WHEN ${more > 0}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
+                    THEN coalesce(due_at, now() + interval '24 hours') ELSE due_at END
+                  WHERE id = ${reconciliationId}::uuid`
                 yield* record(line!)
                 return line!
               })
@@ -253,8 +234,8 @@ const comparisons = (sql: SqlClient): Pick<ReconciliationStore["Service"], "get"
 })
 
 /**
- * The lines that differ and that nobody explained, and the balances by API that changed where no statement says why: until the day's readings have ended, and
- * for a day more. From then on the change is money of the owner.
+ * The lines that differ and that nobody explained, and the balances by API that changed where no statement says why: until the day's
+ * readings have ended, and for a day more. From then on the change is the owner's own money.
  */
 const sumUnmatched = `
   SELECT count(*)::integer AS lines, coalesce(sum(abs(difference)), 0)::bigint AS cents,
@@ -278,16 +259,17 @@ interface ComparedLine {
   readonly difference: number | bigint
 }
 
-interface ExplainedLine extends ComparedLine {
-  readonly explanation: string
+interface KnownLine extends ComparedLine {
+  readonly id: string
+  readonly explanation: string | null
 }
 
-const sameLine = ({ bankLineId, difference, state, transferId }: ComparedLine) =>
+const lineKey = ({ bankLineId, difference, state, transferId }: ComparedLine) =>
   `${bankLineId} ${transferId} ${state} ${difference}`
 
-const findExplained = `
-  SELECT bank_line_id AS "bankLineId", transfer_id AS "transferId", state, difference, explanation
-  FROM reconciliation_lines WHERE reconciliation_id = $1::uuid AND explanation IS NOT NULL`
+const findKnown = `
+  SELECT id, bank_line_id AS "bankLineId", transfer_id AS "transferId", state, difference, explanation
+  FROM reconciliation_lines WHERE reconciliation_id = $1::uuid`
 
 const sumsOf = (entries: ReadonlyArray<Entry>, day: string): StateSums => {
   const sums: Partial<Record<LineState, { count: number; difference: number }>> = {}
@@ -323,9 +305,6 @@ const storedOf = ({ bank, books, resource, state, suggestions }: Entry, day: str
     }))
   }
 }
-
-const columns = `id, connection_id, day::text AS day, status, reason, opening, closing, bank_total, books_total, states, unmatched,
-  lines_left_out, balance_at, balance, balance_books, balance_before, balance_problem, done_at, created_at`
 
 const lineColumns = `id, day::text AS day, ${TODAY} - day AS age_days, state, difference, bank_line_id, bank_day::text AS bank_day,
   bank_amount, books_day::text AS books_day, books_amount, transfer_id, source_object, source_id, account_id, end_to_end_id, description,

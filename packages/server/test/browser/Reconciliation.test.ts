@@ -55,7 +55,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Reconcili
           await page.getByText("moved by the owner").first().waitFor()
           await visit.focusRow("not in the books")
 
-          // A line that is right as it is: whoever knows why says so, and it waits for nobody any more.
+          // A line that is right as it is gets an explanation, and nobody has to look at it any more.
           const missing = page.getByRole("row", { name: /not in the books/ }).last()
           await missing.getByRole("button", { name: "Explain" }).click()
           await page.getByLabel("Explanation").fill("The owner paid a supplier from the bank's app")

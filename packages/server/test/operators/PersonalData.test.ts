@@ -67,6 +67,19 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         operated<{ status: string }>("GET", `/reconciliations/${world.ids["reconciliations"]![0]}`),
         ({ status }) => status !== "requested"
       )
+      // What an operator writes about a line is in the line and in the audit log.
+      const compared = `/reconciliations/${world.ids["reconciliations"]![0]}`
+      const { data: lines } = yield* operated<{ data: ReadonlyArray<{ id: string; state: string }> }>(
+        "GET",
+        `${compared}/lines`
+      )
+      const explained = yield* operate("POST", `/operator/v1${compared}/explain`, {
+        body: {
+          line_id: lines.find(({ state }) => state === "missing_here")?.id,
+          explanation: `Asked by ${person.email}, CPF ${person.document}`
+        }
+      })
+      assert.strictEqual(explained.status, 200, explained.text)
       const clear = yield* seenBy(admin.call, world)
       for (const template of [
         "accounts",

@@ -229,8 +229,14 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         due_at: Date | null
       }>`SELECT due_at FROM reconciliations WHERE id = ${day.id}::uuid`
       assert.isNull(rested!.due_at)
+      // Without the explanation it is compared again, and the line is still the same one.
+      yield* explain(lineOf(day.lines, 4242), null)
+      assert.strictEqual(yield* unmatched, 1)
+      const [woken] = yield* sql<{ due_at: Date | null }>`SELECT due_at FROM reconciliations WHERE id = ${day.id}::uuid`
+      assert.isNotNull(woken!.due_at)
+      yield* explain(lineOf(day.lines, 4242), text)
 
-      // What the line is changes: somebody has to look again.
+      // The amount of the line changes: somebody has to look again.
       yield* sql`UPDATE bank_statement_lines SET amount = -12301 WHERE connection_id = ${bank.connectionId}::uuid AND amount = -12300`
       const changed = yield* comparedToday(bank)
       assert.strictEqual(changed.unmatched, 1)
@@ -243,7 +249,7 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         "/audit?action=reconciliations.explain&limit=100"
       )
       const explanations = entries.filter(({ resource_id }) => resource_id === day.id)
-      assert.lengthOf(explanations, 4)
+      assert.lengthOf(explanations, 6)
       assert.containsSubset(explanations.at(-1)!.after, {
         state: "missing_here",
         difference: -12_300,

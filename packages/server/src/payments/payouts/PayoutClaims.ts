@@ -222,25 +222,25 @@ const claimStatement = (acquirer: AcquirerKind) =>
     ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits FROM (
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause FROM (
       SELECT *, is_stopped OR ${areConnectionPayoutsStopped("called_connection_id")} AS is_paused FROM locked
     ) l
   ),
   taken AS MATERIALIZED (
     SELECT t.* FROM (
-      SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+      SELECT l.*, row_number() OVER (PARTITION BY l.to_pause, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
       FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
     ) t
-    WHERE t.waits OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
+    WHERE t.to_pause OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
   ),
   paused AS (
-    UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id
+    UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.to_pause RETURNING p.id
   ),
   claimed AS (
     UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
       attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
-    FROM taken t WHERE p.id = t.id AND NOT t.waits
+    FROM taken t WHERE p.id = t.id AND NOT t.to_pause
     RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused
   )
   SELECT c.*, r.paused, r.next_account FROM (

@@ -389,27 +389,19 @@ export const faults: Readonly<Record<string, Fault>> = {
     takesSeconds: 60
   },
   PixStatementMissing: {
-    what: "a day of six days ago without a statement, after one with",
+    what: "a movement of six days ago, after the last day of the statements",
     inject: (installation) =>
       Effect.gen(function* () {
-        const { adminToken, connectionId, operate } = installation
+        const { adminToken, connectionId, operate, url } = installation
         const options = { headers: { "x-operator-token": adminToken } }
-        const nowMs = yield* Clock.currentTimeMillis
-        const [known, missing] = [7, 6].map((days) => bankDay(nowMs - days * 86_400_000))
-        const of = {
-          bank: "364",
-          branch: "1",
-          account: "12345-6",
-          from: known!,
-          to: known!,
-          openingCents: 0,
-          lines: []
-        }
+        const day = bankDay((yield* Clock.currentTimeMillis) - 7 * 86_400_000)
+        const of = { bank: "364", branch: "1", account: "12345-6", from: day, to: day, openingCents: 0, lines: [] }
         const content = Buffer.from(statementFile(of, tidy)).toString("base64")
-        const file = { connection_id: connectionId, content }
-        yield* expecting(201, operate("POST", "/operator/v1/bank-statements", { ...options, body: file }))
-        const body = { connection_id: connectionId, day: missing }
-        yield* expecting(202, operate("POST", "/operator/v1/reconciliations", { ...options, body }))
+        const body = { connection_id: connectionId, content }
+        yield* expecting(201, operate("POST", "/operator/v1/bank-statements", { ...options, body }))
+        yield* run(`INSERT INTO closes (id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances,
+            lines_hash, hash, closed_at)
+          VALUES (uuidv7(), '${connectionId}', 'bank', '${day}'::date + 1, 0, 0, 0, 0, 0, 0, 0, '{}', '', '', now())`)({ url })
       }),
     takesSeconds: 60
   },

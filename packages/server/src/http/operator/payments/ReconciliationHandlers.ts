@@ -12,12 +12,8 @@ import { lineStates } from "@pix-payments/domain/Reconciliation"
 import * as Effect from "effect/Effect"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { BankStatementStore } from "../../../statements/BankStatementStore.ts"
-import { ReconciliationDays } from "../../../statements/ReconciliationDays.ts"
-import {
-  type ReconciliationLineRow,
-  type ReconciliationRow,
-  ReconciliationStore
-} from "../../../statements/ReconciliationStore.ts"
+import { ReconciliationDays, type ReconciliationRow } from "../../../statements/ReconciliationDays.ts"
+import { type ReconciliationLineRow, ReconciliationStore } from "../../../statements/ReconciliationStore.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -35,10 +31,10 @@ export const reconciliationHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const asked = yield* decodeBody(body, decodeRequestReconciliation)
         const bankAccount = yield* statements.accountOf(asked.connection_id)
-        const { id } = yield* days
+        const row = yield* days
           .request(bankAccount, asked.day)
           .pipe(audit.recordAfter("reconciliations.request", { after: asked }))
-        return answer(202, toReconciliation(yield* store.get(id)))
+        return answer(202, toReconciliation(row))
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
