@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { type AcquirerNotification, keysOf } from "../providers/AcquirerNotification.ts"
-import { text } from "../database/statements/Column.ts"
+import { json, text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import type { Payer, PayoutQuestion } from "../providers/Acquirer.ts"
@@ -154,11 +154,9 @@ export class ReportStore extends Context.Service<
         }),
 
         namePayers: (connectionId, payers) =>
-          Effect.forEach(
-            payers,
-            (named) => runToCompletion(sql)(sql.unsafe(...namePayer({ connectionId, ...named, payer: JSON.stringify(named.payer) }))),
-            { discard: true }
-          ),
+          payers.length === 0
+            ? Effect.void
+            : Effect.asVoid(runToCompletion(sql)(sql.unsafe(...setPayers({ connectionId, payers })))),
 
         inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
           const made = yield* runToCompletion(sql)(
@@ -181,16 +179,17 @@ export class ReportStore extends Context.Service<
   )
 }
 
-const namePayer = statement(
-  { connectionId: value("uuid"), endToEndId: value("text"), payer: value("text") },
-  ({ connectionId, endToEndId, payer }) => `
+const setPayers = statement(
+  { connectionId: value("uuid"), payers: rows({ endToEndId: text(), payer: json<Payer>() }) },
+  ({ connectionId, payers }) => `
   WITH settled AS (
-    SELECT charge_id AS id FROM charge_settlements
-    WHERE connection_id = ${connectionId} AND end_to_end_id = ${endToEndId} AND charge_id IS NOT NULL
+    SELECT s.charge_id AS id, p.payer FROM ${payers} AS p
+    JOIN charge_settlements s ON s.end_to_end_id = p.end_to_end_id AND s.connection_id = ${connectionId}
+    WHERE s.charge_id IS NOT NULL
   ), exceptions AS (
-    UPDATE acquirer_exceptions e SET payer = ${payer}::json FROM settled s WHERE e.id = s.id AND e.payer IS NULL
+    UPDATE acquirer_exceptions e SET payer = s.payer FROM settled s WHERE e.id = s.id AND e.payer IS NULL
   )
-  UPDATE charges c SET payer = ${payer}::json FROM settled s WHERE c.id = s.id AND c.payer IS NULL`
+  UPDATE charges c SET payer = s.payer FROM settled s WHERE c.id = s.id AND c.payer IS NULL`
 )
 
 interface FoundRow {
