@@ -50,14 +50,14 @@ export const makeAdmission = (
     if (failure?._tag === "RateLimited") rateLimits.set(failure.operation, waitFrom(nowMs, failure.retryAfterMs))
   }
 
-  const admitted = <A>(operation: string, effect: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
+  const admitted = <A>(operation: string, call: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
     Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
       const wait = limit(operation, nowMs)
       if (wait !== undefined) return Effect.fail(new RateLimited({ operation, retryAfterMs: wait.untilMs - nowMs }))
       const sent = Effect.suspend(() => {
         if (!breaker.admit(nowMs)) return notSent(operation, "circuit-open")
         inFlight += 1
-        return Effect.onExit(effect, (exit) =>
+        return Effect.onExit(call, (exit) =>
           Effect.map(Clock.currentTimeMillis, (endedMs) => {
             inFlight -= 1
             record(exit, endedMs)

@@ -3,7 +3,7 @@
  *
  * Guarantees
  * - A call ends within its time limit, in an answer of 2xx or in a `Failure`. From `SendUntilMs` on it sends nothing.
- * - Few calls are in flight, and none is sent that fails for sure (`Admission.ts`).
+ * - A call is sent where it is admitted (`Admission.ts`).
  * - A 401 renews the token once. A call whose scope was not granted is not sent.
  * - Spans carry provider, operation and outcome, nothing of the request.
  */

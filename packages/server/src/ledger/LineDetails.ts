@@ -125,10 +125,9 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
 const isReturn = ({ reason }: Movement, exception: ExceptionRow | undefined) =>
   reason === "exception.returned" || reason === "exception.charged_back" || exception?.kind === "returned_payout"
 
-/** Whether an exception is of the payment of the charge that it names. A second payment is not. */
+/** Whether an exception is the payment of the charge that it names. A second payment is not. */
 const isPaymentOf = (charge: ChargeRow | undefined, exception: ExceptionRow) =>
-  exception.kind === "contradictory_outcome" ||
-  (exception.end_to_end_id !== null && exception.end_to_end_id === charge?.end_to_end_id)
+  exception.end_to_end_id !== null && exception.end_to_end_id === charge?.end_to_end_id
 
 const counterpartyOf = (
   charge: ChargeRow | undefined,

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep. So is the outcome
- *   of a payout that has ended here.
+ *   of a payout that has ended here. Only who paid is taken from it, at a provider that says so nowhere else.
  * - A payment that is not the connection's is left alone, by what the callback and the provider say of it (`Ownership.ts`).
  * - Payments are applied in chunks as the provider confirms them. What a repeated callback finds applied is not asked again.
  * - Every result but `unavailable` comes after the commit of what follows from it.
@@ -99,6 +99,21 @@ export class Callbacks extends Context.Service<
         return yield* reports.payouts(id, sent.flat())
       })
 
+      /** A sweep may have applied a payment earlier, without the payer that Efí names here alone. */
+      const namePayers = (
+        { id, profile }: CallbackConnection,
+        facts: ReadonlyArray<PixReceived>,
+        asked: ReadonlySet<PixReceived>
+      ) =>
+        store.namePayers(
+          id,
+          facts.flatMap((fact) => {
+            const isNew = asked.has(fact) && fact.returnIds.length === 0
+            const payer = profile.name === "efi" && !isNew ? payerOf(fact) : undefined
+            return payer === undefined ? [] : [{ endToEndId: fact.endToEndId, payer }]
+          })
+        )
+
       const apply = Effect.fnUntraced(function* (
         connection: CallbackConnection,
         facts: ReadonlyArray<HookFact>
@@ -111,14 +126,6 @@ export class Callbacks extends Context.Service<
         // Whose a payment without a key is, its provider may know.
         const own = payments.filter((fact) => fact.key === undefined || isOwn.has(fact))
         const asked = own.length === 0 ? [] : yield* newPayments(connection.id, own)
-        // A sweep may have been earlier, and has no payer from a provider that names it here alone.
-        yield* store.namePayers(
-          connection.id,
-          own.flatMap((fact) => {
-            const payer = asked.includes(fact) ? undefined : payerOf(fact)
-            return payer === undefined ? [] : [{ endToEndId: fact.endToEndId, payer }]
-          })
-        )
         let unanswered = 0
         let failed = 0
         let foreign = payments.length - own.length
@@ -144,6 +151,7 @@ export class Callbacks extends Context.Service<
           connection,
           facts.filter((fact) => fact._tag === "PayoutChanged")
         )
+        yield* namePayers(connection, own, new Set(asked))
         if (failed + unanswered + payouts.failures > 0) return "unavailable"
         return foreign === facts.length ? "foreign" : "applied"
       })

@@ -188,8 +188,11 @@ const setPayers = statement(
     WHERE s.charge_id IS NOT NULL
   ), exceptions AS (
     UPDATE acquirer_exceptions e SET payer = s.payer FROM settled s WHERE e.id = s.id AND e.payer IS NULL
+  ), locked AS (
+    SELECT c.id, s.payer FROM settled s JOIN charges c ON c.id = s.id WHERE c.payer IS NULL
+    ORDER BY c.id FOR NO KEY UPDATE OF c
   )
-  UPDATE charges c SET payer = s.payer FROM settled s WHERE c.id = s.id AND c.payer IS NULL`
+  UPDATE charges c SET payer = l.payer FROM locked l WHERE c.id = l.id`
 )
 
 interface FoundRow {

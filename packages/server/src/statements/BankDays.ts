@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { startOf, TODAY } from "../database/statements/Days.ts"
+import { startOf } from "../database/statements/Days.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { BankLine } from "./FourLegs.ts"
@@ -31,8 +31,8 @@ export class BankDays extends Context.Service<
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<BankLine>, Unavailable>
     /**
-     * Seconds since the end of the oldest day on which the books have a movement at a bank account, after the last day of its statements;
-     * 0: none. Where none was ever imported, none is missing.
+     * Seconds since the end of the oldest day, of the last 90, on which the books have a movement and no statement of the bank account
+     * is, after the first day of its statements; 0: none. Where none was ever imported, none is missing.
      */
     readonly missingSeconds: Effect.Effect<number, Unavailable>
   }
@@ -112,20 +112,19 @@ interface KnownRow {
   readonly closing: bigint | null
 }
 
-/** Of the newest files: an older one may be imported last. A day with a movement has a close. */
+/** A day with a movement has a close. Lines are looked for first: their index has the day. */
 const findMissing = `
   SELECT coalesce(max(extract(epoch FROM now() - ${startOf("(missing.day + 1)")})), 0)::float8 AS seconds
   FROM acquirer_connections c
   CROSS JOIN LATERAL (
-    SELECT max(newest.to_day) AS day
-    FROM (SELECT to_day FROM bank_statements s WHERE s.connection_id = c.id ORDER BY s.id DESC LIMIT 50) AS newest
-    HAVING max(newest.to_day) < ${TODAY} - 1
-  ) last
-  CROSS JOIN LATERAL (
     SELECT closes.day FROM closes
-    WHERE closes.book = 'bank' AND closes.day > last.day AND closes.owner_id = ANY (ARRAY(
+    WHERE closes.book = 'bank' AND closes.id > (SELECT uuidv7(interval '-90 days')) AND closes.owner_id = ANY (ARRAY(
       SELECT c.id UNION SELECT other.connection_id FROM connection_keys own JOIN connection_keys other ON other.client = own.client
       WHERE own.connection_id = c.id))
+      AND NOT EXISTS (SELECT FROM bank_statement_lines l WHERE l.connection_id = c.id AND l.day = closes.day)
+      AND EXISTS (SELECT FROM bank_statements s WHERE s.connection_id = c.id AND s.to_day < closes.day)
+      AND NOT EXISTS (
+        SELECT FROM bank_statements s WHERE s.connection_id = c.id AND closes.day BETWEEN s.from_day AND s.to_day)
     ORDER BY closes.day LIMIT 1
   ) missing`
 

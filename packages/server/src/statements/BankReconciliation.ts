@@ -136,7 +136,7 @@ export const metricsLoop = Layer.effectDiscard(
       return 0
     })
     yield* Effect.forkScoped(BackgroundLoop.run("metrics of reconciliations", round, Effect.sleep("30 seconds")))
-    yield* Effect.forkScoped(BackgroundLoop.run("metrics of statements", statements, Effect.sleep("1 minute")))
+    yield* Effect.forkScoped(BackgroundLoop.run("metrics of statements", statements, Effect.sleep("5 minutes")))
   })
 )
 

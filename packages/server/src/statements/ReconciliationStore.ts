@@ -110,7 +110,8 @@ export class ReconciliationStore extends Context.Service<
           const shown = entries
             .filter(({ state }) => state !== "matched")
             .toSorted((a, b) => Number(isUnmatched.has(b.state)) - Number(isUnmatched.has(a.state)))
-          const stored = shown.slice(0, MOST_LINES)
+          // The newest id is shown first.
+          const stored = shown.slice(0, MOST_LINES).toReversed()
           const sumOf = (side: "bank" | "books") =>
             entries.reduce((sum, { [side]: of }) => sum + (of?.day === due.day ? of.amount : 0), 0)
           return write(

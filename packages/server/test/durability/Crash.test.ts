@@ -96,7 +96,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
       })
   )
 
-  it.effect("that receives SIGTERM finishes its requests, releases its leases, and exits with 0", () =>
+  it.effect("that receives SIGTERM finishes its requests, gives its leases back, and exits with 0", () =>
     Effect.gen(function* () {
       const { env, sql } = yield* installation
       const hanging = yield* receiver(() => {})

@@ -115,7 +115,7 @@ export const catalog = {
   ),
   bank_statement_missing_seconds: gauge(
     "max",
-    "Age of the oldest day with a movement after the last day of a bank account's statements, since its end; 0: none."
+    "Age of the oldest day, of the last 90, with a movement and without a statement, since its end, at bank accounts with one of a day before; 0: none."
   ),
 
   outbox_changes_waiting: gauge("max", "Changes whose deliveries are not stored yet, up to 10,000."),

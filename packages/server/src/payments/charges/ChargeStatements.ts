@@ -163,7 +163,7 @@ const changedSettlements = `
       AND s.end_to_end_id = m.end_to_end_id AND s.connection_id = m.connection_id
   )`
 
-/** Its payment names who paid a charge. No other change does, and none reads it. */
+/** Its payment names who paid a charge, or the callback of a provider later (`ReportStore.namePayers`). No other change reads it. */
 const payerOfPayment = ", payer = coalesce(i.payer, c.payer)"
 
 const changePaid = (lockMode: LockMode) =>

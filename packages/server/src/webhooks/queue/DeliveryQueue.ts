@@ -4,7 +4,7 @@
  * Guarantees:
  * - A claim is a lease: while a delivery is in flight, `due_at` is the end of its lease, so that the deliveries of a dead
  *   process become due again.
- * - Only the holder of an attempt's lease records it, releases it or fails the delivery. Attempt, health and next due time
+ * - Only the holder of an attempt's lease records it, gives it back or fails the delivery. Attempt, health and next due time
  *   are one commit.
  * - A claim pauses deliveries of a paused endpoint, or of a disabled endpoint, application or account, and cancels those of a
  *   deleted endpoint. URL and secret of an endpoint are those at the claim.

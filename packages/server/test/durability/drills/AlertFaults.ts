@@ -44,6 +44,14 @@ export interface Fault {
   readonly also?: ReadonlyArray<string>
 }
 
+/** Everything that was booked was booked days ago. */
+const daysBack = (days: number) =>
+  run(`DO $$ BEGIN
+    SET LOCAL session_replication_role = replica;
+    UPDATE ledger_transfers SET day = day - ${days};
+    UPDATE ledger_accounts SET day = day - ${days}, open_day = open_day - ${days};
+  END $$`)
+
 export const faults: Readonly<Record<string, Fault>> = {
   PixDown: { what: "`kill -9`", inject: ({ service }) => Effect.sync(() => service.signal("SIGKILL")) },
   PixDatabase: {
@@ -328,11 +336,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   PixCloseOverdue: {
     what: "a day cannot be closed",
     prepare: (installation) => Effect.andThen(paid(installation), locked("closes", "EXCLUSIVE")(installation)),
-    inject: run(`DO $$ BEGIN
-      SET LOCAL session_replication_role = replica;
-      UPDATE ledger_transfers SET day = day - 3;
-      UPDATE ledger_accounts SET day = day - 3, open_day = open_day - 3;
-    END $$`),
+    inject: daysBack(3),
     takesSeconds: 60,
     also: ["PixLoopStalled"]
   },
@@ -389,21 +393,30 @@ export const faults: Readonly<Record<string, Fault>> = {
     takesSeconds: 60
   },
   PixStatementMissing: {
-    what: "a movement of six days ago, after the last day of the statements",
+    what: "a payment of six days ago, after the last day of the statements",
+    prepare: (installation) =>
+      Effect.gen(function* () {
+        const { call, double, key } = installation
+        const { id } = yield* charged(installation)
+        double.provider.receipts.payCob(txidFromId(id))
+        yield* eventually(
+          call<{ readonly status: string }>("GET", `/v1/charges/${id}`, { key }),
+          ({ body }) => body.status === "paid"
+        )
+      }),
     inject: (installation) =>
       Effect.gen(function* () {
-        const { adminToken, connectionId, operate, url } = installation
+        const { adminToken, connectionId, operate } = installation
         const options = { headers: { "x-operator-token": adminToken } }
         const day = bankDay((yield* Clock.currentTimeMillis) - 7 * 86_400_000)
         const of = { bank: "364", branch: "1", account: "12345-6", from: day, to: day, openingCents: 0, lines: [] }
         const content = Buffer.from(statementFile(of, tidy)).toString("base64")
         const body = { connection_id: connectionId, content }
         yield* expecting(201, operate("POST", "/operator/v1/bank-statements", { ...options, body }))
-        yield* run(`INSERT INTO closes (id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances,
-            lines_hash, hash, closed_at)
-          VALUES (uuidv7(), '${connectionId}', 'bank', '${day}'::date + 1, 0, 0, 0, 0, 0, 0, 0, '{}', '', '', now())`)({ url })
+        // The day is closed within a minute.
+        yield* daysBack(6)(installation)
       }),
-    takesSeconds: 60
+    takesSeconds: 420
   },
   PixArchiveFailing: {
     what: "`archive_command=false`",
