@@ -103,6 +103,9 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
       assert.isTrue(days >= 4 && days < 6, `${days}`)
       yield* imported(connectionId, five, four)
       assert.strictEqual(yield* missingSeconds, before)
+      // A day between two files.
+      yield* closedDay(connectionId, accountId, 6)
+      assert.isAbove(yield* missingSeconds, 5 * 86_400 - 1)
     })
   )
 
