@@ -2441,102 +2441,6 @@ UPDATE approvals
 SET used_at = now(), result_id = $2::uuid
 WHERE id = $1::uuid AND used_at IS NULL;
 
--- payments/charges/ChargeMoney.ts addToRelease
-UPDATE releases
-SET
-  amount = CASE WHEN released_at IS NULL THEN amount ELSE 0
-  END + $2::bigint, released_at = CASE WHEN CASE WHEN released_at IS NULL THEN amount ELSE 0 END + $2::bigint = 0 THEN now()
-  END
-WHERE charge_id = $1::uuid;
-
--- payments/charges/ChargeMoney.ts postTransfers
-WITH
-  changed AS (SELECT $1::uuid AS id),
-  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
-  posted AS MATERIALIZED (
-    SELECT
-      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
-      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
-      row_number() OVER of_owner AS nth,
-      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
-      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
-      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
-        FROM
-          unnest(
-            $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::uuid[], $10::uuid[], $11::bigint[],
-            $12::text[], $13::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
-      ) AS t
-      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
-      AND bank.kind = 'unallocated'
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
-        FROM posted
-        UNION ALL
-        SELECT account_id, debit, - amount, 0, NULL
-        FROM posted
-        UNION ALL
-        SELECT account_id, head, 0, 1, at_day
-        FROM posted
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET
-      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
-      open_day = coalesce(l.open_day, greatest(l.day, s.day))
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
-  ),
-  moved AS (
-    INSERT INTO
-      ledger_transfers (
-        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
-        debit, credit, reason
-      )
-    SELECT
-      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
-      d.balance - d.amount + CASE p.debit
-        WHEN 'available' THEN p.available
-        WHEN 'pending' THEN p.pending
-        WHEN 'blocked' THEN p.blocked
-      END,
-      c.balance - c.amount + CASE p.credit
-        WHEN 'available' THEN p.available
-        WHEN 'pending' THEN p.pending
-        WHEN 'blocked' THEN p.blocked
-      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
-    FROM
-      posted p
-      LEFT JOIN balanced h ON h.owner_id = p.account_id
-      AND h.kind = p.head
-      LEFT JOIN balanced d ON d.owner_id = p.account_id
-      AND d.kind = p.debit
-      AND p.debit IN ('available', 'pending', 'blocked')
-      LEFT JOIN balanced c ON c.owner_id = p.account_id
-      AND c.kind = p.credit
-      AND p.credit IN ('available', 'pending', 'blocked')
-  )
-SELECT id
-FROM changed;
-
--- payments/charges/ChargeMoney.ts sumOf
-SELECT ends.kind, sum(ends.amount)::bigint AS amount
-FROM ledger_transfers t CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, - t.amount)) AS ends (kind, amount)
-WHERE t.resource_id = $1::uuid AND t.account_id = $2::uuid
-GROUP BY ends.kind;
-
 -- payments/charges/ChargeStatements.ts changePaid
 WITH
   touched AS MATERIALIZED (
@@ -3268,6 +3172,102 @@ SELECT
 FROM charges
 WHERE id = $1::uuid
 FOR UPDATE;
+
+-- payments/charges/LockedCharges.ts addToRelease
+UPDATE releases
+SET
+  amount = CASE WHEN released_at IS NULL THEN amount ELSE 0
+  END + $2::bigint, released_at = CASE WHEN CASE WHEN released_at IS NULL THEN amount ELSE 0 END + $2::bigint = 0 THEN now()
+  END
+WHERE charge_id = $1::uuid;
+
+-- payments/charges/LockedCharges.ts postTransfers
+WITH
+  changed AS (SELECT $1::uuid AS id),
+  refunded AS (UPDATE charges SET refunded_amount = $2::bigint WHERE id = $1::uuid AND refunded_amount <> $2::bigint),
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
+        FROM
+          unnest(
+            $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::uuid[], $9::uuid[], $10::uuid[], $11::bigint[],
+            $12::text[], $13::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
+      ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
+        UNION ALL
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
+  )
+SELECT id
+FROM changed;
+
+-- payments/charges/LockedCharges.ts sumOf
+SELECT ends.kind, sum(ends.amount)::bigint AS amount
+FROM ledger_transfers t CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, - t.amount)) AS ends (kind, amount)
+WHERE t.resource_id = $1::uuid AND t.account_id = $2::uuid
+GROUP BY ends.kind;
 
 -- payments/charges/Receivers.ts findReceivers
 SELECT id, receiver
@@ -4291,7 +4291,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause
     FROM
       (
         SELECT
@@ -4306,11 +4306,11 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        SELECT l.*, row_number() OVER (PARTITION BY l.to_pause, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
         FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
-      t.waits
+      t.to_pause
       OR t.place <= coalesce(
         (
           SELECT k.free
@@ -4318,7 +4318,7 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.to_pause RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
@@ -4327,7 +4327,7 @@ WITH RECURSIVE
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
-    WHERE p.id = t.id AND NOT t.waits
+    WHERE p.id = t.id AND NOT t.to_pause
     RETURNING
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
@@ -4444,7 +4444,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS waits
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause
     FROM
       (
         SELECT
@@ -4459,11 +4459,11 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.waits, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        SELECT l.*, row_number() OVER (PARTITION BY l.to_pause, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
         FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
-      t.waits
+      t.to_pause
       OR t.place <= coalesce(
         (
           SELECT k.free
@@ -4471,7 +4471,7 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.waits RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.to_pause RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
@@ -4480,7 +4480,7 @@ WITH RECURSIVE
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
-    WHERE p.id = t.id AND NOT t.waits
+    WHERE p.id = t.id AND NOT t.to_pause
     RETURNING
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
@@ -6340,19 +6340,6 @@ FROM acquirer_connections
 WHERE id = $1::uuid
 ORDER BY id;
 
--- reports/Reconciliation.ts findOrdered
-SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
-FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
-WHERE k.digest = ANY ($1::uuid[]);
-
--- reports/Reconciliation.ts findRecorded
-SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
-FROM charge_settlements s
-WHERE
-  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
-  AND s.connection_id = $1::uuid
-  AND s.charge_id IS NOT NULL;
-
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
 FROM disputes
@@ -6446,6 +6433,41 @@ WHERE
   AND p.processed_at IS NOT NULL
   AND p.due_at > now()
 RETURNING p.id;
+
+-- reports/ReportStore.ts setPayers
+WITH
+  settled AS (
+    SELECT s.charge_id AS id, p.payer
+    FROM
+      (SELECT end_to_end_id, payer::json AS payer FROM unnest($2::text[], $3::text[]) AS t (end_to_end_id, payer)) AS p
+      JOIN charge_settlements s ON s.end_to_end_id = p.end_to_end_id
+      AND s.connection_id = $1::uuid
+    WHERE s.charge_id IS NOT NULL
+  ), exceptions AS (UPDATE acquirer_exceptions e SET payer = s.payer FROM settled s WHERE e.id = s.id AND e.payer IS NULL),
+  locked AS (
+    SELECT c.id, s.payer
+    FROM settled s JOIN charges c ON c.id = s.id
+    WHERE c.payer IS NULL
+    ORDER BY c.id
+    FOR NO KEY UPDATE OF c
+  )
+UPDATE charges c
+SET payer = l.payer
+FROM locked l
+WHERE c.id = l.id;
+
+-- reports/RestoreComparison.ts findOrdered
+SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
+WHERE k.digest = ANY ($1::uuid[]);
+
+-- reports/RestoreComparison.ts findRecorded
+SELECT s.end_to_end_id, s.charge_id, (SELECT e.kind FROM acquirer_exceptions e WHERE e.id = s.charge_id) AS exception
+FROM charge_settlements s
+WHERE
+  s.end_to_end_id = ANY (ARRAY(SELECT e.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS e))
+  AND s.connection_id = $1::uuid
+  AND s.charge_id IS NOT NULL;
 
 -- reports/SimulatorNotifications.ts findOrder
 SELECT s.order_id, s.end_to_end_id
@@ -6708,6 +6730,12 @@ UPDATE deliveries
 SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = $2::text
 WHERE id = $1::uuid AND status IN ('scheduled', 'delivering') AND due_at <= now();
 
+-- webhooks/deliveries/DeliveryOutcomes.ts giveBackLeases
+UPDATE deliveries d
+SET status = 'scheduled', due_at = now()
+FROM (SELECT id, attempts_made FROM unnest($1::uuid[], $2::integer[]) AS t (id, attempts_made)) AS l
+WHERE d.id = l.id AND d.status = 'delivering' AND d.attempts_made = l.attempts_made;
+
 -- webhooks/deliveries/DeliveryOutcomes.ts record
 WITH
   input AS MATERIALIZED (
@@ -6808,12 +6836,6 @@ INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status
 SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body
 FROM input
 WHERE attempt_id IS NOT NULL AND (NOT fits_delivery OR attempt_id NOT IN (SELECT attempt_id FROM recorded));
-
--- webhooks/deliveries/DeliveryOutcomes.ts releaseLeases
-UPDATE deliveries d
-SET status = 'scheduled', due_at = now()
-FROM (SELECT id, attempts_made FROM unnest($1::uuid[], $2::integer[]) AS t (id, attempts_made)) AS l
-WHERE d.id = l.id AND d.status = 'delivering' AND d.attempts_made = l.attempts_made;
 
 -- webhooks/deliveries/DeliveryStore.ts countFailed
 SELECT d.id

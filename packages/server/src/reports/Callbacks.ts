@@ -203,7 +203,10 @@ const paymentOf = (connectionId: string, endToEndId: string) =>
 const payerOf = ({ payer }: PixReceived): Payer | undefined =>
   payer && { name: payer.name ?? null, document: payer.document ?? null }
 
-const withPayer = (pix: ReceivedPix, fact: PixReceived): ReceivedPix => ({ ...pix, payer: pix.payer ?? payerOf(fact) ?? null })
+const withPayer = (pix: ReceivedPix, fact: PixReceived): ReceivedPix => ({
+  ...pix,
+  payer: pix.payer ?? payerOf(fact) ?? null
+})
 
 /** How often each connection was asked in vain within the current minute. */
 const makeMisses = () => {

@@ -35,11 +35,7 @@ export const makeHealed = Effect.gen(function* () {
     for (const { endToEndId } of lines) {
       if (provider.received === undefined || endToEndId === null || !endToEndId.startsWith("E")) continue
       // Without an answer it is missing, and is looked up again the next day.
-      const pix = yield* Effect.catchTag(
-        provider.received.find(endToEndId),
-        "AcquirerUnclear",
-        () => Effect.undefined
-      )
+      const pix = yield* Effect.catchTag(provider.received.find(endToEndId), "AcquirerUnclear", () => Effect.undefined)
       if (pix === undefined) continue
       let others = 0
       for (const connectionId of connectionIds) {

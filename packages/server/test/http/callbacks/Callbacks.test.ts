@@ -182,36 +182,41 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 8000 }), { excludeTestServices:
     })
   )
 
-  it.effect("OPR-270: who paid is kept, also where a sweep has the payment before the callback that names the payer", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const bank = yield* connectedBank({ profile: "efi" }, { profile: "efi" })
-      const { receive } = yield* Callbacks
-      const connection = (yield* CallbackConnections).find(bank.connectionId)!
-      const [charge] = yield* pendingCharges(bank, 1)
-      const [pix] = payAll(bank, [charge!])
-      const unclaimed = bank.double.provider.receipts.receive({ key: bank.double.key, cents: 4242 })
-      yield* sweepNow(bank)
-      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
-      const payers = Effect.gen(function* () {
-        const [paid] = yield* sql`SELECT payer FROM charges WHERE id = ${charge!.id}::uuid`
-        const [exception] = yield* sql`SELECT payer FROM acquirer_exceptions WHERE end_to_end_id = ${unclaimed.endToEndId}`
-        return [paid?.["payer"], exception?.["payer"]]
+  it.effect(
+    "OPR-270: who paid is kept, also where a sweep has the payment before the callback that names the payer",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank({ profile: "efi" })
+        const { receive } = yield* Callbacks
+        const connection = (yield* CallbackConnections).find(bank.connectionId)!
+        const [charge] = yield* pendingCharges(bank, 1)
+        const [pix] = payAll(bank, [charge!])
+        const unclaimed = bank.double.provider.receipts.receive({ key: bank.double.key, cents: 4242 })
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+        const payers = Effect.gen(function* () {
+          const [paid] = yield* sql`SELECT payer FROM charges WHERE id = ${charge!.id}::uuid`
+          const [exception] =
+            yield* sql`SELECT payer FROM acquirer_exceptions WHERE end_to_end_id = ${unclaimed.endToEndId}`
+          return [paid?.["payer"], exception?.["payer"]]
+        })
+        assert.deepStrictEqual(yield* payers, [null, null])
+        const named = (of: { readonly endToEndId: string }, nome: string) =>
+          receive(
+            connection,
+            JSON.stringify({
+              pix: [{ ...hookOf(bank, of).pix[0], gnExtras: { pagador: { nome, cpf: "11144477735" } } }]
+            })
+          )
+        const ana = { name: "Ana Lima", document: "11144477735" }
+        assert.strictEqual(yield* named(pix!, "Ana Lima"), "applied")
+        assert.strictEqual(yield* named(unclaimed, "Ana Lima"), "applied")
+        assert.deepStrictEqual(yield* payers, [ana, ana])
+        // The first one that is named stays.
+        yield* named(pix!, "Bruno Lima")
+        assert.deepStrictEqual(yield* payers, [ana, ana])
       })
-      assert.deepStrictEqual(yield* payers, [null, null])
-      const named = (of: { readonly endToEndId: string }, nome: string) =>
-        receive(
-          connection,
-          JSON.stringify({ pix: [{ ...hookOf(bank, of).pix[0], gnExtras: { pagador: { nome, cpf: "11144477735" } } }] })
-        )
-      const ana = { name: "Ana Lima", document: "11144477735" }
-      assert.strictEqual(yield* named(pix!, "Ana Lima"), "applied")
-      assert.strictEqual(yield* named(unclaimed, "Ana Lima"), "applied")
-      assert.deepStrictEqual(yield* payers, [ana, ana])
-      // The first one that is named stays.
-      yield* named(pix!, "Bruno Lima")
-      assert.deepStrictEqual(yield* payers, [ana, ana])
-    })
   )
 
   it.effect("OPR-93: one that fails logs its reason", () =>
