@@ -67,10 +67,10 @@ export class LineDetails extends Context.Service<
             exceptions,
             charges: yield* read<ChargeRow>(findCharges, charges),
             payouts: yield* read<PayoutRow>(findPayouts, [...ofKind("payout"), ...sentBack]),
-            refunds: yield* read<RefundRow & { readonly dispute_id: string | null }>(findRefunds, sources),
-            disputes: yield* read<RefundRow>(findReturnsOfDisputes, sources),
+            refunds: yield* read<RefundRow>(findRefunds, sources),
+            disputes: yield* read<ReturnRow>(findReturnsOfDisputes, sources),
             newestDisputes: yield* read<DisputeRow>(findNewestDisputes, [...charges, ...exceptions.keys()]),
-            returns: yield* read<RefundRow>(findReturnsOfExceptions, sources),
+            returns: yield* read<ReturnRow>(findReturnsOfExceptions, sources),
             releases: yield* read<ReleaseRow>(findReleases, pending)
           }
           return lines.map((line) => detailOf(line, found))
@@ -84,13 +84,13 @@ interface Found {
   readonly charges: ReadonlyMap<string, ChargeRow>
   readonly payouts: ReadonlyMap<string, PayoutRow>
   readonly exceptions: ReadonlyMap<string, ExceptionRow>
-  readonly refunds: ReadonlyMap<string, RefundRow & { readonly dispute_id: string | null }>
+  readonly refunds: ReadonlyMap<string, RefundRow>
   /** The return of each. */
-  readonly disputes: ReadonlyMap<string, RefundRow>
+  readonly disputes: ReadonlyMap<string, ReturnRow>
   /** By charge or exception. */
   readonly newestDisputes: ReadonlyMap<string, DisputeRow>
   /** Of exceptions' money. */
-  readonly returns: ReadonlyMap<string, RefundRow>
+  readonly returns: ReadonlyMap<string, ReturnRow>
   readonly releases: ReadonlyMap<string, ReleaseRow>
 }
 
@@ -189,9 +189,13 @@ interface ExceptionRow {
   readonly payer: PayerRow | null
 }
 
-interface RefundRow {
+interface ReturnRow {
   readonly id: string
   readonly provider_id: string | null
+}
+
+interface RefundRow extends ReturnRow {
+  readonly dispute_id: string | null
 }
 
 interface DisputeRow {
