@@ -6694,7 +6694,7 @@ INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
 SELECT id, connection_id, day::date, 'requested', now(), now()
 FROM (SELECT id, connection_id, day FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS t (id, connection_id, day)) AS d
 ON CONFLICT (connection_id, day) DO UPDATE
-SET status = 'requested', due_at = now();
+SET status = 'requested', due_at = now(), looked_up_to = NULL;
 
 -- statements/ReconciliationStore.ts insertLines
 INSERT INTO

@@ -1,9 +1,12 @@
 /**
  * `pix statements import FILE…`: files of banks, one after the other. CLI-38.
  *
- * Guarantee: each file is answered by itself; the command ends at the first that is refused.
+ * Guarantees:
+ * - Each file is answered by itself; the command ends at the first that is refused.
+ * - It ends with 1 where a line that may be a movement could not be read, or a file is not what it says of itself.
  */
 import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
+import { harmlessRemarks } from "@pix-payments/domain/BankStatement"
 import { counted } from "@pix-payments/domain/Reason"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
@@ -25,9 +28,13 @@ const contentOf = (file: string): string => {
   }
 }
 
-const show = (file: string, { lines_known, lines_new, lines_read, problems, unread }: BankStatement): void => {
+const show = (
+  file: string,
+  { lines_known, lines_new, lines_read, lines_unread, problems, unread }: BankStatement
+): void => {
   write(`${printable(file)}: ${counted(lines_read, "line")}, ${lines_new} new, ${lines_known} known\n`)
   for (const { line, reason, text } of unread) notice(`  line ${line}: ${printable(reason)}: ${printable(text)}`)
+  if (lines_unread > unread.length) notice(`  and ${counted(lines_unread - unread.length, "line")} more, not read`)
   for (const problem of problems) notice(`  ${printable(problem)}`)
 }
 
@@ -54,7 +61,8 @@ export const importCommand = Command.make(
         const statement = body as BankStatement
         if (json) writeJson(statement)
         else show(file, statement)
-        if (statement.problems.length > 0) process.exitCode = exitCodes.negative
+        const isAllRead = statement.unread.every(({ reason }) => harmlessRemarks.has(reason))
+        if (statement.problems.length > 0 || !isAllRead) process.exitCode = exitCodes.negative
       }
     })
 ).pipe(

@@ -86,24 +86,25 @@ describe("pix audit export", () => {
       const files = ["a.ofx", "b.ofx"].map((name) => join(folder, name))
       for (const file of files) writeFileSync(file, `the content of ${file}`)
       const statement = { object: "bank_statement", lines_read: 3, lines_new: 2, lines_known: 1, problems: [] }
-      const unread = [{ line: 7, reason: "its amount cannot be read", text: "1.234" }]
-      const service = yield* replying(() => ({
-        status: 201,
-        headers: json,
-        body: JSON.stringify({ ...statement, unread })
-      }))
+      const balance = { line: 9, reason: "it is a balance, not a movement", text: "SALDO" }
+      const answers = (answer: object) =>
+        replying(() => ({
+          status: 201,
+          headers: json,
+          body: JSON.stringify({ ...statement, lines_unread: 1, unread: [balance], ...answer })
+        }))
+      const service = yield* answers({})
       const { code, out } = yield* asking(service.port, "statements", "import", ...files, "--connection", ID, "--json")
       assert.strictEqual(code, 0)
       assert.lengthOf(out.trim().split("\n"), 2)
       const missing = yield* asking(service.port, "statements", "import", join(folder, "no.ofx"), "--connection", ID)
       assert.strictEqual(missing.code, 2)
       assert.include(missing.err, "cannot be read: ENOENT")
-      const wrong = yield* replying(() => ({
-        status: 201,
-        headers: json,
-        body: JSON.stringify({ ...statement, unread, problems: ["its closing is wrong"] })
-      }))
-      assert.strictEqual((yield* asking(wrong.port, "statements", "import", files[0]!, "--connection", ID)).code, 1)
+      const unread = [{ line: 7, reason: "its amount cannot be read", text: "1.234" }, balance]
+      for (const wrong of [{ problems: ["its closing is wrong"] }, { unread }]) {
+        const { port } = yield* answers(wrong)
+        assert.strictEqual((yield* asking(port, "statements", "import", files[0]!, "--connection", ID)).code, 1)
+      }
     }).pipe(Effect.scoped)
   )
 

@@ -23,6 +23,12 @@ export const statementRemarks = [
   "opening and lines are # cents, and its closing is # cents"
 ] as const
 
+/** Of a line that is no movement, and that nobody has to look at. */
+export const harmlessRemarks: ReadonlySet<string> = new Set<StatementRemark>([
+  "it is a balance, not a movement",
+  "it moves nothing"
+])
+
 /** A text with its numbers. */
 export type Filled<S extends string> = S extends `${infer Before}#${infer After}`
   ? `${Before}${number}${Filled<After>}`

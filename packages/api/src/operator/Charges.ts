@@ -78,7 +78,9 @@ export const CreateCheckoutCharge = Schema.Struct({
 export type CreateCheckoutCharge = typeof CreateCheckoutCharge.Type
 
 export const RefundBody = Schema.Struct({
-  amount: nullable(amountFrom(1)).annotateKey({ description: "Cents; by default, all that is left of the charge." }),
+  amount: nullable(amountFrom(1)).annotateKey({
+    description: "Cents; by default, all that is left of the charge and not blocked."
+  }),
   description: nullable(text(0, 140))
 }).annotate({ identifier: "RefundBody" })
 export type RefundBody = typeof RefundBody.Type

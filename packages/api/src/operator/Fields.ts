@@ -15,10 +15,14 @@ export const Day = Schema.String.annotate({ format: "date" })
 
 /** A day that a request names: one of the calendar. */
 export const DayInput = Schema.String.check(
-  Schema.makeFilter((value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00:00Z`) !== undefined, {
-    expected: "a day, as 2026-11-21",
-    toJsonSchema: () => [{ format: "date" }, true]
-  })
+  // PostgreSQL has no year 0.
+  Schema.makeFilter(
+    (value) => /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(value) && parseInstant(`${value}T00:00:00Z`) !== undefined,
+    {
+      expected: "a day, as 2026-11-21",
+      toJsonSchema: () => [{ format: "date" }, true]
+    }
+  )
 ).annotate({ format: "date" })
 
 /** What a program that reads OFX finds an account by (OPR-259). */

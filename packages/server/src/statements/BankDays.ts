@@ -13,7 +13,8 @@ export interface BankDay {
   /** Of the day, and of the days around it. */
   readonly lines: ReadonlyArray<BankLine>
   readonly isKnown: boolean
-  readonly isNextDayKnown: boolean
+  /** Whether a statement has a later day. */
+  readonly isLaterDayKnown: boolean
   readonly opening: number | null
   readonly closing: number | null
 }
@@ -42,6 +43,14 @@ export class BankDays extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
 
+      /**
+       * The balance at the end of a day, as the newest file says it. One that was written before the day's end, or for a day that its file
+       * does not have, is that of another moment.
+       */
+      const closingAfter = (day: string, days: number) => sql`
+        (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing IS NOT NULL AND closing_day = ${day}::date + ${days}::integer
+          AND closing_day <= to_day AND created_at >= ${sql.literal(startOf("(closing_day + 1)"))}))[1]`
+
       return BankDays.of({
         connectionsOf: (bankAccount) =>
           Effect.map(orUnavailable(sql.unsafe<{ id: string }>(...findConnections({ bankAccount }))), (found) =>
@@ -56,29 +65,33 @@ export class BankDays extends Context.Service<
           if (found.length > most) return undefined
           const [known] = yield* sql<KnownRow>`
             SELECT coalesce(bool_or(${day}::date BETWEEN from_day AND to_day), false) AS is_known,
-              coalesce(bool_or(${day}::date + 1 BETWEEN from_day AND to_day), false) AS is_next_known,
-              (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date AND closing IS NOT NULL))[1] AS closing,
+              EXISTS (SELECT FROM bank_statements later
+                WHERE later.connection_id = ${bankAccount}::uuid AND later.to_day > ${day}::date) AS is_later_known,
+              ${closingAfter(day, 0)} AS closing,
               coalesce(
-                (array_agg(closing ORDER BY id DESC) FILTER (WHERE closing_day = ${day}::date - 1 AND closing IS NOT NULL))[1],
-                (array_agg(opening ORDER BY id DESC) FILTER (WHERE opening_day = ${day}::date AND opening IS NOT NULL))[1]) AS opening
+                (array_agg(opening ORDER BY id DESC) FILTER (WHERE opening_day = ${day}::date AND opening IS NOT NULL))[1],
+                ${closingAfter(day, -1)}) AS opening
             FROM bank_statements
             WHERE connection_id = ${bankAccount}::uuid AND to_day >= ${day}::date - 1 AND from_day <= ${day}::date + 1`
           return {
             lines: found.map(lineOf),
             // Banks write days in the header that their lines leave.
             isKnown: (known?.is_known ?? false) || found.some((line) => line.day === day),
-            isNextDayKnown: known?.is_next_known ?? false,
+            isLaterDayKnown: known?.is_later_known ?? false,
             opening: centsOf(known?.opening),
             closing: centsOf(known?.closing)
           }
         }, orUnavailable),
 
-        named: (bankAccount, ids) =>
-          ids.length === 0
-            ? Effect.succeed([])
-            : Effect.map(orUnavailable(sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids }))), (found) =>
-                found.map(lineOf)
-              ),
+        named: Effect.fnUntraced(function* (bankAccount, ids) {
+          const all: Array<BankLine> = []
+          for (let at = 0; at < ids.length; at += NAMES) {
+            const some = ids.slice(at, at + NAMES)
+            const found = yield* sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids: some }))
+            for (const row of found) all.push(lineOf(row))
+          }
+          return all
+        }, orUnavailable),
 
         missingSeconds: Effect.map(orUnavailable(sql.unsafe<{ seconds: number }>(findMissing)), ([row]) =>
           Math.floor(row?.seconds ?? 0)
@@ -107,10 +120,13 @@ interface BankLineRow {
 
 interface KnownRow {
   readonly is_known: boolean
-  readonly is_next_known: boolean
+  readonly is_later_known: boolean
   readonly opening: bigint | null
   readonly closing: bigint | null
 }
+
+/** Ids that are looked up at once. A few lines have one. */
+const NAMES = 1000
 
 /** A day with a movement has a close. Lines are looked for first: their index has the day. */
 const findMissing = `

@@ -48,7 +48,7 @@ export class BankReconciliation extends Context.Service<
       const balances = yield* BankBalances
       const healed = yield* makeHealed
 
-      /** Entries, with the movements of any day that the bank's ids name, and the lines of any day with the books' ids. */
+      /** Entries, with what both sides have of any day under the ids of what is alone: each counterpart is there with its own. */
       const compared = Effect.fnUntraced(function* (
         { bankAccount, day }: DueDay,
         connectionIds: ReadonlyArray<string>,
@@ -56,15 +56,22 @@ export class BankReconciliation extends Context.Service<
         around: ReadonlyArray<BookMovement>,
         foreign: ReadonlySet<string>
       ) {
-        const common = { day, bank: bank.lines, isNextDayKnown: bank.isNextDayKnown }
+        const common = { day, bank: bank.lines, isLaterDayKnown: bank.isLaterDayKnown }
         const first = compare({ ...common, books: around, facts: { unsettled: new Map(), foreign } })
-        const names = namesIn(first)
-        const elsewhere = yield* bankDays.named(bankAccount, idsIn(first))
-        if (names.length === 0 && elsewhere.length === 0) return first
-        const named = names.length === 0 ? [] : yield* books.named(connectionIds, names)
-        const unsettled = names.length === 0 ? new Map() : yield* books.unsettled(connectionIds, names)
+        const { ofBooks, ofLines } = aloneIn(first)
+        const others = yield* bankDays.named(bankAccount, ofBooks)
+        const names = [...ofLines, ...others.flatMap(({ endToEndId }) => endToEndId ?? [])]
+        if (names.length === 0) return first
+        const named = yield* books.named(connectionIds, names)
+        const elsewhere = yield* bankDays.named(bankAccount, [...names, ...named.flatMap(({ ids }) => ids)])
+        const unsettled = yield* books.unsettled(connectionIds, ofLines)
         const facts: IdFacts = { unsettled, foreign }
-        return compare({ ...common, bank: withOthers(bank.lines, elsewhere), books: withOthers(around, named), facts })
+        return compare({
+          ...common,
+          bank: withOthers(bank.lines, [...others, ...elsewhere]),
+          books: withOthers(around, named),
+          facts
+        })
       })
 
       const compareDay = Effect.fnUntraced(function* (due: DueDay) {
@@ -80,14 +87,14 @@ export class BankReconciliation extends Context.Service<
         // Whose they are does not change: others have their turn to be looked up.
         const known = yield* store.otherKeys(due)
         const entries = yield* compared(due, connectionIds, bank, before, known)
-        const { effects, foreign, isLeft } = yield* healed(due, connectionIds, entries)
+        const { effects, foreign, lookedUpTo } = yield* healed(due, connectionIds, entries)
         const after = effects > 0 ? ((yield* around) ?? before) : before
         const isSame = effects === 0 && foreign.size === 0
         yield* store.done(
           due,
           bank,
           isSame ? entries : yield* compared(due, connectionIds, bank, after, new Set([...known, ...foreign])),
-          isSoon || isLeft
+          { isSoon, lookedUpTo }
         )
       })
 
@@ -166,21 +173,16 @@ const findEnded = statement(
   LIMIT 1000`
 )
 
-/** The ids of the bank's lines that have no movement. */
-const namesIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
-  ...new Set(
-    entries.flatMap(({ bank, books }) => (books === undefined && bank !== undefined ? (bank.endToEndId ?? []) : []))
-  )
-]
-
-/** The ids of the books' movements that have no line of the bank. */
-const idsIn = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
-  ...new Set(entries.flatMap(({ bank, books }) => (bank === undefined && books !== undefined ? books.ids : [])))
-]
+/** The ids of lines without a movement, and of movements without a line. */
+const aloneIn = (entries: ReadonlyArray<Entry>) => ({
+  ofLines: entries.flatMap(({ bank, books }) => (books === undefined ? (bank?.endToEndId ?? []) : [])),
+  ofBooks: entries.flatMap(({ bank, books }) => (bank === undefined ? (books?.ids ?? []) : []))
+})
 
 const withOthers = <A extends { readonly id: string }>(those: ReadonlyArray<A>, others: ReadonlyArray<A>) => {
   const known = new Set(those.map(({ id }) => id))
-  return [...those, ...others.filter(({ id }) => !known.has(id))]
+  const added = others.filter(({ id }) => !known.has(id)).map((each) => [each.id, each] as const)
+  return [...those, ...new Map(added).values()]
 }
 
 const dayAfter = (day: string, days: number): string =>

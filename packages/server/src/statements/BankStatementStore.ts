@@ -11,6 +11,7 @@
  *
  * Rules: OPR-275, OPR-276.
  */
+import { harmlessRemarks } from "@pix-payments/domain/BankStatement"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -140,7 +141,7 @@ export class BankStatementStore extends Context.Service<
                   lines_read: read.lines.length,
                   lines_new: 0,
                   lines_unread: read.unread.length,
-                  unread: JSON.stringify(read.unread.slice(0, MOST_UNREAD)),
+                  unread: JSON.stringify(lookedAtFirst(read.unread).slice(0, MOST_UNREAD)),
                   problems: JSON.stringify(read.problems.slice(0, MOST_UNREAD)),
                   created_at: formatInstant(nowMs)
                 })}`
@@ -180,8 +181,11 @@ export class BankStatementStore extends Context.Service<
   )
 }
 
-/** Of a file, the lines that its row names. */
+/** Of a file, the lines that its row names: those that may be movements first. */
 export const MOST_UNREAD = 100
+
+const lookedAtFirst = (unread: ReadonlyArray<UnreadLine>) =>
+  unread.toSorted((a, b) => Number(harmlessRemarks.has(a.reason)) - Number(harmlessRemarks.has(b.reason)))
 
 /**
  * Not every form of a file has the check digit at the end of the number, and OFX of some banks has the branch before it (without its

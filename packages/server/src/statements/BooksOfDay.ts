@@ -65,10 +65,10 @@ export class BooksOfDay extends Context.Service<
       const lines = yield* Lines
       const details = yield* LineDetails
 
-      const grouped = Effect.fnUntraced(function* (movements: ReadonlyArray<Movement>) {
+      /** Adds movements to those of their facts. */
+      const group = Effect.fnUntraced(function* (groups: Groups, movements: ReadonlyArray<Movement>) {
         const atBank = movements.filter(({ credit, debit }) => debit === "acquirer" || credit === "acquirer")
         const found = yield* details.of(atBank)
-        const groups = new Map<string, { -readonly [Field in keyof BookMovement]: BookMovement[Field] }>()
         for (const [index, movement] of atBank.entries()) {
           const detail = found[index]!
           const amount = movement.debit === "acquirer" ? Number(movement.amount) : -Number(movement.amount)
@@ -88,36 +88,46 @@ export class BooksOfDay extends Context.Service<
             })
           }
         }
-        return [...groups.values()]
       })
 
       return BooksOfDay.of({
         between: Effect.fnUntraced(function* (connectionIds, from, to, most) {
-          const all: Array<BookMovement> = []
+          const groups: Groups = new Map()
           for (const connectionId of connectionIds) {
             const of = { connectionId }
             let place = startOf(of, from)
             while (true) {
               const page = yield* lines.after(of, place, to, PAGE)
-              for (const movement of yield* grouped(page)) all.push(movement)
-              if (all.length > most) return undefined
+              yield* group(groups, page)
+              if (groups.size > most) return undefined
               const last = page.at(-1)
               if (last === undefined || page.length < PAGE) break
               place = placeAfter(of, last)
             }
           }
-          return all
+          return [...groups.values()]
         }),
 
         named: Effect.fnUntraced(function* (connectionIds, names) {
-          const resources = yield* orUnavailable(
-            sql.unsafe<{ id: string }>(...findResources({ connectionIds, names: names.map((name) => ({ name })) }))
-          )
-          const movements = yield* lines.atBankOf(
-            connectionIds,
-            resources.map(({ id }) => id)
-          )
-          return yield* grouped(movements)
+          const groups: Groups = new Map()
+          const known = new Set<string>()
+          for (let at = 0; at < names.length; at += NAMES) {
+            const some = names.slice(at, at + NAMES).map((name) => ({ name }))
+            const resources = yield* orUnavailable(
+              sql.unsafe<{ id: string }>(...findResources({ connectionIds, names: some }))
+            )
+            const movements = yield* lines.atBankOf(
+              connectionIds,
+              resources.map(({ id }) => id)
+            )
+            // What two names have is added once.
+            yield* group(
+              groups,
+              movements.filter(({ id }) => !known.has(id))
+            )
+            for (const { id } of movements) known.add(id)
+          }
+          return [...groups.values()]
         }),
 
         unsettled: (connectionIds, names) =>
@@ -159,6 +169,11 @@ export class BooksOfDay extends Context.Service<
 }
 
 const PAGE = 1000
+
+/** Names that are looked up at once: their movements are read in one answer, which has at most 1,000. */
+const NAMES = 100
+
+type Groups = Map<string, { -readonly [Field in keyof BookMovement]: BookMovement[Field] }>
 
 /** Of a return, its own id and that of its Pix; of anything else, that of its Pix. */
 const idsOf = ({ endToEndId, returnId }: LineDetail): ReadonlyArray<string> =>

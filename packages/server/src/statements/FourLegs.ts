@@ -50,8 +50,8 @@ export interface Day {
   readonly bank: ReadonlyArray<BankLine>
   readonly books: ReadonlyArray<BookMovement>
   readonly facts: IdFacts
-  /** Whether a statement has the day after: what is missing may be there. */
-  readonly isNextDayKnown: boolean
+  /** Whether a statement has a later day: until then, what is missing may be there. */
+  readonly isLaterDayKnown: boolean
 }
 
 export interface Entry {
@@ -69,7 +69,7 @@ export const differenceOf = ({ bank, books }: Pick<Entry, "bank" | "books">, day
   (bank?.day === day ? bank.amount : 0) - (books?.day === day ? books.amount : 0)
 
 /** Every entry with a side on the day. */
-export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): ReadonlyArray<Entry> => {
+export const compare = ({ bank, books, day, facts, isLaterDayKnown }: Day): ReadonlyArray<Entry> => {
   const pairs = pairsOf(bank, books)
   const paired = new Set<BankLine | BookMovement>(pairs.flat())
   const alone = books.filter((movement) => !paired.has(movement))
@@ -89,7 +89,7 @@ export const compare = ({ bank, books, day, facts, isNextDayKnown }: Day): Reado
   }
   for (const movement of alone) {
     if (movement.day !== day) continue
-    const state = isNextDayKnown ? "missing_there" : "timing"
+    const state = isLaterDayKnown ? "missing_there" : "timing"
     entries.push({ state, bank: undefined, books: movement, resource: undefined, suggestions: [] })
   }
   return entries
@@ -123,7 +123,7 @@ const SUGGESTIONS = 5
 
 type Pair = readonly [BankLine, BookMovement]
 
-/** By id: with the same amount first, then with another one. Then by amount, of the same day and of the days around it. */
+/** By id: with the same amount first, of the same day, then of any; then with another one. Then by amount, of the same day and of the days around it. */
 const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>): ReadonlyArray<Pair> => {
   const pairs: Array<Pair> = []
   const free = new Set<BankLine | BookMovement>([...bank, ...books])
@@ -155,6 +155,10 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
     }
   }
   const side = (amount: number) => (amount < 0 ? "-" : "+")
+  pass(
+    ({ amount, day, ids }) => ids.map((id) => `${id} ${amount} ${day}`),
+    ({ amount, day, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount} ${day}`)
+  )
   pass(
     ({ amount, ids }) => ids.map((id) => `${id} ${amount}`),
     ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount}`)

@@ -3,12 +3,14 @@
  *
  * Guarantees:
  * - It is applied as a sweep does, so that it heals. A payout that came back, and that no list had in time, is raised as a sweep would
- *   raise it.
- * - There are at most `MOST_LOOKED_UP` look-ups.
+ *   raise it: never of a Pix that the provider has as received, or of which it did not say.
+ * - A comparison makes at most `MOST_LOOKED_UP` look-ups, for `LOOK_UPS_MS`, and ends them where the provider does not answer. The next one
+ *   goes on behind them, until all have had their turn.
  *
  * Rules: OPR-279.
  */
 import { parseInstant } from "@pix-payments/domain/Instant"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Acquirer, type Provider } from "../providers/Acquirer.ts"
 import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
@@ -17,51 +19,73 @@ import { BooksOfDay } from "./BooksOfDay.ts"
 import type { BankLine, Entry } from "./FourLegs.ts"
 import type { DueDay } from "./ReconciliationDays.ts"
 
-/** Gives the ids of other keys, how much had an effect, and whether more is to be looked up. */
+/** A line that names its Pix or return. */
+type NamedLine = BankLine & { readonly endToEndId: string }
+
+interface Healed {
+  /** Ids of other keys. */
+  readonly foreign: ReadonlySet<string>
+  readonly effects: number
+  /** The last id that was looked up, where more are to be; null: none. */
+  readonly lookedUpTo: string | null
+}
+
 export const makeHealed = Effect.gen(function* () {
   const acquirer = yield* Acquirer
   const books = yield* BooksOfDay
   const reports = yield* Reports
   const notifications = yield* AcquirerNotifications
 
-  /** Looks up what the bank received and applies it. Gives the ids of other keys, and how much had an effect. */
+  /** Looks up what the bank received, and applies it. `unknown`: the lines whose Pix the provider says that it has not received. */
   const lookUp = Effect.fnUntraced(function* (
     connectionIds: ReadonlyArray<string>,
-    provider: Provider,
-    lines: ReadonlyArray<BankLine>
+    { received }: Provider,
+    lines: ReadonlyArray<NamedLine>
   ) {
     const foreign = new Set<string>()
+    const unknown: Array<NamedLine> = []
+    const until = (yield* Clock.currentTimeMillis) + LOOK_UPS_MS
     let effects = 0
-    for (const { endToEndId } of lines) {
-      if (provider.received === undefined || endToEndId === null || !endToEndId.startsWith("E")) continue
-      // Without an answer it is missing, and is looked up again the next day.
-      const pix = yield* Effect.catchTag(provider.received.find(endToEndId), "AcquirerUnclear", () => Effect.undefined)
-      if (pix === undefined) continue
+    let unclear = 0
+    let lookedUpTo: string | null = null
+    for (const [index, line] of lines.entries()) {
+      const isOver = index >= MOST_LOOKED_UP || unclear >= MOST_UNCLEAR || (yield* Clock.currentTimeMillis) >= until
+      if (isOver) return { foreign, effects, unknown, lookedUpTo }
+      lookedUpTo = line.endToEndId
+      if (!line.endToEndId.startsWith("E")) {
+        unknown.push(line)
+        continue
+      }
+      if (received === undefined) continue
+      const pix = yield* Effect.catchTag(received.find(line.endToEndId), "AcquirerUnclear", () =>
+        Effect.succeed("unclear" as const)
+      )
+      unclear = pix === "unclear" ? unclear + 1 : 0
+      if (pix === undefined) unknown.push(line)
+      if (pix === "unclear" || pix === undefined) continue
       let others = 0
       for (const connectionId of connectionIds) {
         const applied = yield* reports.received(connectionId, [pix])
         effects += applied.effects
         others += applied.foreign
       }
-      if (others === connectionIds.length) foreign.add(endToEndId)
+      if (others === connectionIds.length) foreign.add(line.endToEndId)
     }
-    return { foreign, effects }
+    return { foreign, effects, unknown, lookedUpTo: null }
   })
 
   /** Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. */
   const raiseSentBack = Effect.fnUntraced(function* (
     connectionIds: ReadonlyArray<string>,
-    provider: Provider,
-    lines: ReadonlyArray<BankLine>,
+    { payouts }: Provider,
+    lines: ReadonlyArray<NamedLine>,
     day: string
   ) {
-    if (provider.payouts === undefined) return 0
-    const isListed = provider.payouts.list !== undefined
-    const cameBack = lines.flatMap(({ amount, endToEndId }) =>
-      endToEndId !== null && amount > 0 && (!isListed || endToEndId.startsWith("D"))
-        ? [{ name: endToEndId, amount }]
-        : []
-    )
+    if (payouts === undefined) return 0
+    const isListed = payouts.list !== undefined
+    const cameBack = lines
+      .filter(({ endToEndId }) => !isListed || endToEndId.startsWith("D"))
+      .map(({ amount, endToEndId: name }) => ({ name, amount }))
     let effects = 0
     for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
       const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
@@ -79,26 +103,34 @@ export const makeHealed = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (
-    { bankAccount, day }: DueDay,
+    { bankAccount, day, lookedUpTo }: DueDay,
     connectionIds: ReadonlyArray<string>,
     entries: ReadonlyArray<Entry>
   ) {
-    const missing = entries.flatMap(({ bank, state }) =>
-      state === "missing_here" && bank !== undefined && bank.day === day && bank.amount > 0 ? [bank] : []
+    const lines = entries
+      .flatMap(({ bank, state }) => (state === "missing_here" && bank !== undefined && isNamed(bank) ? [bank] : []))
+      .filter((line) => line.day === day && line.amount > 0 && (lookedUpTo === null || line.endToEndId > lookedUpTo))
+      .toSorted((a, b) => (a.endToEndId < b.endToEndId ? -1 : a.endToEndId > b.endToEndId ? 1 : 0))
+    if (lines.length === 0) return NOTHING
+    const provider = yield* Effect.catchTag(
+      acquirer.providerFor(bankAccount),
+      "AcquirerUnclear",
+      () => Effect.undefined
     )
-    const lines = missing.slice(0, MOST_LOOKED_UP)
-    const isLeft = missing.length > lines.length
-    const provider =
-      lines.length === 0
-        ? undefined
-        : yield* Effect.catchTag(acquirer.providerFor(bankAccount), "AcquirerUnclear", () => Effect.undefined)
-    if (provider === undefined) return { foreign: NONE, effects: 0, isLeft: false }
-    const found = yield* lookUp(connectionIds, provider, lines)
-    const rest = lines.filter(({ endToEndId }) => !found.foreign.has(endToEndId ?? ""))
-    return { ...found, isLeft, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, rest, day)) }
+    if (provider === undefined) return NOTHING
+    const { unknown, ...found } = yield* lookUp(connectionIds, provider, lines)
+    return { ...found, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, unknown, day)) }
   })
 })
 
+const isNamed = (line: BankLine): line is NamedLine => line.endToEndId !== null
+
 const MOST_LOOKED_UP = 200
 
-const NONE: ReadonlySet<string> = new Set()
+/** A provider that is slow delays the days of other banks by no more. */
+const LOOK_UPS_MS = 30_000
+
+/** Answers that do not come, in a row. */
+const MOST_UNCLEAR = 3
+
+const NOTHING: Healed = { foreign: new Set(), effects: 0, lookedUpTo: null }

@@ -26,7 +26,7 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
   if (accounts.size > 1) return "it has several accounts"
   const hasSigns = transactions.some(
-    ({ fields }) => /^\s*-/.test(fields["TRNAMT"] ?? "") && !isBalance(descriptionOf(fields))
+    ({ fields }) => isDebit(fields["TRNAMT"] ?? "") && !isBalance(descriptionOf(fields))
   )
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
@@ -86,23 +86,27 @@ const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine
   if (amount === undefined) return problem("its amount cannot be read")
   if (day === undefined) return problem("its day cannot be read")
   if (amount === 0) return problem("it moves nothing")
+  const isUnsigned = !hasSigns && !/^\s*[+-]/.test(TRNAMT)
   const type = TRNTYPE.toUpperCase()
-  if (!hasSigns && eitherWay.has(type))
+  if (isUnsigned && !outgoing.has(type) && !incoming.has(type))
     return problem("its amount has no sign, and its type does not say which way it went")
   return {
     line,
     day,
     // Where no amount has a sign, the type says which way.
-    amount: !hasSigns && outgoing.has(type) ? -amount : amount,
+    amount: isUnsigned && outgoing.has(type) ? -amount : amount,
     description,
     endToEndId: endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, fields["REFNUM"] ?? ""),
     bankId: cleaned(FITID, 64) || null
   }
 }
 
-const outgoing = new Set(["DEBIT", "PAYMENT", "FEE", "SRVCHG", "CHECK", "DIRECTDEBIT"])
+/** `-0.00` is no sign of how a file writes debits. */
+const isDebit = (amount: string): boolean => /^\s*-/.test(amount) && /[1-9]/.test(amount)
 
-const eitherWay = new Set(["XFER", "ATM", "POS", "CASH", "OTHER", ""])
+/** The types that say which way money went. Interest, a transfer, and what a bank calls its own may be either. */
+const outgoing = new Set(["DEBIT", "PAYMENT", "REPEATPMT", "FEE", "SRVCHG", "CHECK", "DIRECTDEBIT"])
+const incoming = new Set(["CREDIT", "DEP", "DIRECTDEP", "DIV"])
 
 /** Lines that a file has twice, with the first of each. An id that also names another line of the file says nothing. */
 const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementLine, StatementLine> => {

@@ -52,6 +52,8 @@ export interface DueDay {
   readonly day: string
   /** The moment until which it is claimed: another one when it was asked for, or claimed, since. */
   readonly claimedUntil: string
+  /** The last id that was looked up at the provider, where the comparison before left some; null: it left none. */
+  readonly lookedUpTo: string | null
 }
 
 export class ReconciliationDays extends Context.Service<
@@ -80,7 +82,7 @@ export class ReconciliationDays extends Context.Service<
               sql<ReconciliationRow>`
                 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
                 VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
-                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
+                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now(), looked_up_to = NULL
                 RETURNING ${sql.literal(columns)}`,
               ([row]) => row!
             )
@@ -105,7 +107,8 @@ export class ReconciliationDays extends Context.Service<
               WHERE id IN (
                 SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
               )
-              RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil"`
+              RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil",
+                looked_up_to AS "lookedUpTo"`
           ),
 
         failed: (due, reason, isSoon) =>
@@ -126,7 +129,10 @@ export const columns = `id, connection_id, day::text AS day, status, reason, ope
 /** For how many days a day with unmatched lines, or without a statement, is compared daily. */
 export const DAYS_AGAIN = 90
 
-/** A line may pair with a movement of the day before or after. The newest day has the highest id. */
+/**
+ * A line may pair with a movement of the day before or after. Of days that no statement was behind, what the books alone have is missing
+ * there once one is. The newest day has the highest id.
+ */
 const daysOfFile = `
   SELECT l.connection_id, l.day::text AS day
   FROM (
@@ -135,6 +141,12 @@ const daysOfFile = `
     WHERE statement_id = $1::uuid
     UNION
     SELECT connection_id, to_day FROM bank_statements WHERE id = $1::uuid
+    UNION
+    SELECT r.connection_id, r.day
+    FROM bank_statements s JOIN reconciliations r ON r.connection_id = s.connection_id AND r.day < s.to_day
+    WHERE s.id = $1::uuid AND r.status = 'done' AND r.states -> 'timing' IS NOT NULL
+      AND r.day >= coalesce((SELECT max(other.to_day) FROM bank_statements other
+        WHERE other.connection_id = s.connection_id AND other.id <> s.id), r.day)
     UNION
     -- Days on which the books alone have something, unless they were compared after they ended, and with the day after them.
     SELECT s.connection_id, d.day::date
@@ -159,5 +171,5 @@ const insertDays = statement(
   ({ days }) => `
   INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
   SELECT id, connection_id, day::date, 'requested', now(), now() FROM ${days} AS d
-  ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()`
+  ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now(), looked_up_to = NULL`
 )

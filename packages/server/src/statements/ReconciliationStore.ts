@@ -66,12 +66,15 @@ export interface Unmatched {
 export class ReconciliationStore extends Context.Service<
   ReconciliationStore,
   {
-    /** What was compared, unless the day was asked for or claimed since. `isSoon`: it is due again in an hour. */
+    /**
+     * What was compared, unless the day was asked for or claimed since. It is due again in an hour where `isSoon`, or where look-ups are
+     * left behind `lookedUpTo`.
+     */
     readonly done: (
       due: DueDay,
       bank: Pick<BankDay, "opening" | "closing">,
       entries: ReadonlyArray<Entry>,
-      isSoon: boolean
+      left: { readonly isSoon: boolean; readonly lookedUpTo: string | null }
     ) => Effect.Effect<void, Unavailable>
     /** Ids of Pix of the client's other keys, as the day's last comparison found them. */
     readonly otherKeys: (due: DueDay) => Effect.Effect<ReadonlySet<string>, Unavailable>
@@ -106,7 +109,7 @@ export class ReconciliationStore extends Context.Service<
       const write = runToCompletion(sql)
 
       return ReconciliationStore.of({
-        done: (due, { closing, opening }, entries, isSoon) => {
+        done: (due, { closing, opening }, entries, { isSoon, lookedUpTo }) => {
           const shown = entries
             .filter(({ state }) => state !== "matched")
             .toSorted((a, b) => Number(isUnmatched.has(b.state)) - Number(isUnmatched.has(a.state)))
@@ -137,8 +140,8 @@ export class ReconciliationStore extends Context.Service<
                 yield* sql`UPDATE reconciliations SET status = 'done', reason = NULL, opening = ${opening}::bigint,
                   closing = ${closing}::bigint, bank_total = ${sumOf("bank")}::bigint, books_total = ${sumOf("books")}::bigint,
                   states = ${JSON.stringify(sumsOf(entries, due.day))}::json, unmatched = ${unmatched}::integer,
-                  lines_left_out = ${shown.length - stored.length}::integer, done_at = now(),
-                  due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour'
+                  lines_left_out = ${shown.length - stored.length}::integer, done_at = now(), looked_up_to = ${lookedUpTo},
+                  due_at = CASE WHEN ${isSoon || lookedUpTo !== null}::boolean THEN now() + interval '1 hour'
                     WHEN ${unmatched > 0}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
                     THEN now() + interval '24 hours' END
                   WHERE id = ${due.id}::uuid`

@@ -61,7 +61,7 @@ export const centsOf = (text: string): number | undefined => {
 
 /** `20261126…` as a day; undefined where there is no such day. */
 export const dayOf = (digits: string): string | undefined => {
-  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})/.exec(digits) ?? []
+  const [, year, month, day] = /^(?!0000)(\d{4})(\d{2})(\d{2})/.exec(digits) ?? []
   if (year === undefined) return undefined
   const text = `${year}-${month}-${day}`
   return parseInstant(`${text}T00:00:00Z`) === undefined ? undefined : text

@@ -64,6 +64,30 @@ const importing = (
   )
 }
 
+/** A file of days without a line. */
+const importingEmpty = ({ connectionId }: ConnectedBank, from: string, to: string) => {
+  const file = statementFile(
+    { bank: "364", branch: "0001", account: "12345-6", from, to, openingCents: 0, lines: [] },
+    tidy
+  )
+  return operated<BankStatement>(
+    "POST",
+    "/bank-statements",
+    { connection_id: connectionId, content: Buffer.from(file).toString("base64") },
+    201
+  )
+}
+
+/** The comparisons of a bank account, once none is due. */
+const comparedAll = ({ connectionId }: ConnectedBank) =>
+  Effect.map(
+    eventually(
+      operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
+      ({ data }) => data.length > 0 && data.every(({ status }) => status !== "requested")
+    ),
+    ({ data }) => data
+  )
+
 const comparedToday = (bank: ConnectedBank) => comparedDay(bank, bankDay(bank.double.now()))
 
 /** The comparison of a day, once it has been made. */
@@ -162,7 +186,8 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         }))
         yield* importing(bank, [...out, ...bookedLines(double.provider)])
         const first = counted(yield* comparedToday(bank))
-        assert.deepStrictEqual([first.other_key, first.missing_here], ["200 1400", `221 ${1000 + 70 - 210 * 5000}`])
+        // Whose ids come first is chance: the lost one is among those that are looked up, or behind them.
+        assert.include(["200 1400", "199 1393"], first.other_key)
         // It is due again by itself, an hour later.
         const [due] = yield* (yield* SqlClient)<{ minutes: number }>`
         SELECT round(extract(epoch FROM due_at - now()) / 60)::integer AS minutes FROM reconciliations
@@ -331,6 +356,40 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       })
   )
 
+  it.effect(
+    "OPR-279: Pix that the provider does not know hold no lost one back: the next comparison goes on behind them",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        const { double, key } = bank
+        const sql = yield* SqlClient
+        yield* withoutSweeps(bank)
+        const charges = yield* pendingCharges(bank, 1, 1000)
+        payAll(bank, charges)
+        const unknown = Array.from({ length: 210 }, (_, index) => ({
+          ...extra(double, 5, "PIX RECEBIDO"),
+          endToEndId: `E0000000020261125120000000000${String(index).padStart(3, "0")}`
+        }))
+        const without = Array.from({ length: 210 }, () => extra(double, 3, "PIX RECEBIDO"))
+        yield* importing(bank, [...unknown, ...without, ...bookedLines(double.provider)])
+        const isDone = (after: string) =>
+          eventually(
+            sql<{ done: string | null; due: number | null }>`
+            SELECT done_at::text AS done, extract(epoch FROM due_at - now())::float8 / 60 AS due FROM reconciliations
+            WHERE connection_id = ${bank.connectionId}::uuid AND day = ${bankDay(double.now())}::date AND status = 'done'`,
+            ([row]) => row !== undefined && row.done !== after
+          )
+        const [first] = yield* isDone("")
+        assert.isTrue(first!.due! > 30 && first!.due! <= 60, `${first!.due}`)
+        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "pending")
+        yield* sql`UPDATE reconciliations SET due_at = now() WHERE connection_id = ${bank.connectionId}::uuid`
+        const [second] = yield* isDone(first!.done!)
+        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "paid")
+        // All had their turn: they are looked up again with the day's next comparison.
+        assert.isTrue(second!.due! > 60, `${second!.due}`)
+      })
+  )
+
   it.effect("OPR-277: returns of money that fits no charge meet the bank's lines of other days", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
@@ -407,6 +466,37 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
     })
   )
 
+  it.effect("OPR-279: a Pix that the provider has as received is no payout of its amount that came back", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const double = yield* startDouble({ seed: 79, variant: inter, settings: { openingCents: 100_000 } })
+      const credentials = { ...operatorCredentials(double), current_account: "1" }
+      const { id: connectionId } = yield* connectTo(double, { profile: "inter", credentials })
+      const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
+      yield* fund(bank.accountId, 10_000)
+      yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: bank.connectionId })
+      const { id } = yield* paidOut(bank.key, { amount: 800 })
+      yield* payoutReaching(bank.key, id, "completed")
+      const charges = yield* pendingCharges(bank, 1, 800)
+      yield* sweepNow(bank)
+      yield* withoutSweeps(bank)
+      payAll(bank, charges)
+
+      yield* importing(bank, bookedLines(double.provider))
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0" })
+      assert.strictEqual((yield* retrieve(bank.key, charges[0]!.id)).body.status, "paid")
+      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string }> }>(
+        "GET",
+        "/exceptions?kind=returned_payout"
+      )
+      assert.notInclude(
+        data.map(({ payout_id }) => payout_id),
+        id
+      )
+      yield* assertLedgerHolds
+    })
+  )
+
   it.effect("OPR-279: so is one that the rail's list had too late, and the list does not raise it again", () =>
     Effect.gen(function* () {
       const double = yield* startDouble({ seed: 78, profile: "efi", settings: { openingCents: 100_000 } })
@@ -458,6 +548,41 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         found.map(({ day, difference }) => [day, difference]),
         [[dayBefore(4), -1300]]
       )
+    })
+  )
+
+  it.effect("OPR-277, OPR-280: what the bank never booked is missing there once any later day has a statement", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const sql = yield* SqlClient
+      payAll(bank, yield* pendingCharges(bank, 1, 1300))
+      yield* sweepNow(bank)
+      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+      yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(6)}::date
+        WHERE connection_id = ${bank.connectionId}::uuid`)
+      const statesOf = Effect.map(comparedAll(bank), (data) => counted(data.find(({ day }) => day === dayBefore(6))!))
+      yield* importingEmpty(bank, dayBefore(6), dayBefore(6))
+      assert.deepStrictEqual(yield* statesOf, { timing: "1 -1300" })
+      // A bank without files of weekends.
+      yield* importingEmpty(bank, dayBefore(3), dayBefore(3))
+      assert.deepStrictEqual(yield* statesOf, { missing_there: "1 -1300" })
+    })
+  )
+
+  it.effect("OPR-278: a balance that was written before the end of its day is not the day's", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+      yield* importingEmpty(bank, dayBefore(3), dayBefore(2))
+      yield* importingEmpty(bank, dayBefore(1), dayBefore(0))
+      const balances = yield* Effect.forEach([2, 1, 0], (count) =>
+        Effect.map(comparedDay(bank, dayBefore(count)), ({ closing, opening }) => [opening, closing])
+      )
+      assert.deepStrictEqual(balances, [
+        [null, 0],
+        [0, null],
+        [null, null]
+      ])
     })
   )
 

@@ -13,6 +13,7 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { MOST_UNREAD } from "../../src/statements/BankStatementStore.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { connectTo } from "../support/Connections.ts"
 import { startDouble } from "../support/Bank.ts"
@@ -188,6 +189,22 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
 })
 
 layer(connectedServiceLayer(), { excludeTestServices: true })("bank statements of a connection", (it) => {
+  it.effect("OPR-273: of many lines that are not read, those are named that may be movements", () =>
+    Effect.gen(function* () {
+      const day = "2026-11-25"
+      const balance = `<STMTTRN><TRNTYPE>OTHER<DTPOSTED>20261125<TRNAMT>10.00<MEMO>SALDO DO DIA</STMTTRN>`
+      const file = Buffer.from(
+        `OFXHEADER:100\r\n\r\n<OFX><STMTRS><CURDEF>BRL<BANKACCTFROM><BANKID>0341<ACCTID>99999-9</BANKACCTFROM><BANKTRANLIST>` +
+          `<DTSTART>20261125<DTEND>20261125${balance.repeat(MOST_UNREAD + 20)}` +
+          `<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>20261125<TRNAMT>1.234<MEMO>PIX</STMTTRN></BANKTRANLIST></STMTRS></OFX>`
+      )
+      const { connectionId } = yield* connectedBank()
+      const { body } = yield* importing(file, connectionId)
+      assert.deepStrictEqual([body.from, body.lines_unread, body.unread.length], [day, MOST_UNREAD + 21, MOST_UNREAD])
+      assert.strictEqual(body.unread[0]?.reason, "its amount cannot be read")
+    })
+  )
+
   it.effect("OPR-276: the connection's own account decides, whatever file came first", () =>
     Effect.gen(function* () {
       const { connectionId } = yield* connectedBank()

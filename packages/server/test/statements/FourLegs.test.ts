@@ -38,7 +38,7 @@ const day = (changes: Partial<Day>): Day => ({
   bank: [],
   books: [],
   facts: { unsettled: new Map(), foreign: new Set() },
-  isNextDayKnown: true,
+  isLaterDayKnown: true,
   ...changes
 })
 
@@ -133,9 +133,16 @@ describe("four legs", () => {
     assert.deepStrictEqual(shown(late), ["timing 700 700"])
   })
 
+  it("OPR-277: of several with one id and amount, those of one day pair", () => {
+    const early = "2026-11-20"
+    const bank = [line(-10, "E1", { day: early }), line(-10, "E1")]
+    const books = [movement(-10, ["E1"]), movement(-10, ["E1"], early), movement(-10, ["E1"])]
+    assert.deepStrictEqual(shown(compare(day({ bank, books }))), ["matched -10 -10", "missing_there - -10"])
+  })
+
   it("OPR-277: what the books have at the end of a day may be on the bank's next one", () => {
     const alone = day({ books: [movement(700, ["E1"])] })
-    assert.deepStrictEqual(shown(compare({ ...alone, isNextDayKnown: false })), ["timing - 700"])
+    assert.deepStrictEqual(shown(compare({ ...alone, isLaterDayKnown: false })), ["timing - 700"])
     assert.deepStrictEqual(shown(compare(alone)), ["missing_there - 700"])
     const [entry] = compare(day({ bank: [line(700, "E7")], books: [movement(700, ["E1"])] }))
     assert.deepStrictEqual(
@@ -159,7 +166,7 @@ describe("four legs", () => {
       )
       const books = some(() => movement(amount(), pick([], ["E1"], ["E2"], ["E3", "D4"], ["E6"]), pick(...days)))
       for (const of of days) {
-        const entries = compare(day({ day: of, bank, books, isNextDayKnown: pick(true, false) }))
+        const entries = compare(day({ day: of, bank, books, isLaterDayKnown: pick(true, false) }))
         const total = (side: ReadonlyArray<{ day: string; amount: number }>) =>
           side.filter((each) => each.day === of).reduce((sum, each) => sum + each.amount, 0)
         const explained = entries.reduce((sum, entry) => sum + differenceOf(entry, of), 0)

@@ -136,13 +136,13 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
         INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
         VALUES (uuidv7(), ${connectionId}::uuid, ${sql.literal(TODAY)} - 1, 'requested', '2100-01-01T00:00:00Z', now())
         RETURNING id, day::text AS day`
-      const due = { ...row!, bankAccount: connectionId }
+      const due = { ...row!, bankAccount: connectionId, lookedUpTo: null }
       const status = Effect.map(operated<Reconciliation>("GET", `/reconciliations/${row!.id}`), (shown) => shown.status)
       const before = { ...due, claimedUntil: "2099-12-31 00:00:00+00" }
-      yield* done(before, { opening: null, closing: null }, [], false)
+      yield* done(before, { opening: null, closing: null }, [], NONE_LEFT)
       yield* failed(before, "no statement of the bank has this day", false)
       assert.strictEqual(yield* status, "requested")
-      yield* done({ ...due, claimedUntil: "2100-01-01 00:00:00+00" }, { opening: null, closing: null }, [], false)
+      yield* done({ ...due, claimedUntil: "2100-01-01 00:00:00+00" }, { opening: null, closing: null }, [], NONE_LEFT)
       assert.strictEqual(yield* status, "done")
     })
   )
@@ -167,3 +167,5 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
     })
   )
 })
+
+const NONE_LEFT = { isSoon: false, lookedUpTo: null }

@@ -138,7 +138,7 @@ describe("days of a bank", () => {
           bank: bank.filter((line) => around.has(line.day)),
           books: books.filter((movement) => around.has(movement.day)),
           facts: { unsettled: new Map(), foreign: new Set() },
-          isNextDayKnown: true
+          isLaterDayKnown: true
         })
         explained += entries.reduce((sum, entry) => sum + differenceOf(entry, day), 0)
         for (const entry of entries) if (entry.bank?.day === day) assertNamed(entry, known, `seed ${seed} ${day}`)

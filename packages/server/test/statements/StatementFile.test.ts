@@ -198,15 +198,23 @@ describe("statement files", () => {
       )
     const range = "<DTSTART>20261126<DTEND>20261126"
     const balance = "<STMTTRN><TRNTYPE>OTHER<DTPOSTED>20261126<TRNAMT>-100.00<FITID>b<MEMO>SALDO ANTERIOR</STMTTRN>"
-    const { lines, unread } = read(file(["CREDIT", "DEBIT", "XFER", "POS"], range, balance))
-    assert.deepStrictEqual(core(lines), ["2026-11-26 -15000 ", "2026-11-26 15000 "])
+    const unsigned = "its amount has no sign, and its type does not say which way it went"
+    const either = ["XFER", "POS", "INT", "DEBITO", "PIX"]
+    const { lines, unread } = read(file(["CREDIT", "DEBIT", "REPEATPMT", ...either], range, balance))
+    assert.deepStrictEqual(core(lines), ["2026-11-26 -15000 ", "2026-11-26 -15000 ", "2026-11-26 15000 "])
     assert.deepStrictEqual(
       unread.map(({ reason }) => reason),
-      [
-        "it is a balance, not a movement",
-        "its amount has no sign, and its type does not say which way it went",
-        "its amount has no sign, and its type does not say which way it went"
-      ]
+      ["it is a balance, not a movement", ...either.map(() => unsigned)]
+    )
+    // A sign of nothing says nothing of the others, and a plus says which way.
+    const zero = balance.replace("-100.00", "-0.00").replace("SALDO ANTERIOR", "ESTORNO")
+    const signed = read(
+      Buffer.from(file(["DEBIT", "XFER"], range, zero).toString().replace("XFER<DTPOSTED>20261126<TRNAMT>", "$&+"))
+    )
+    assert.deepStrictEqual(core(signed.lines), ["2026-11-26 -15000 ", "2026-11-26 15000 "])
+    assert.deepStrictEqual(
+      signed.unread.map(({ reason }) => reason),
+      ["it moves nothing"]
     )
     // Days that are not said, or that the lines leave.
     for (const none of ["", "<DTSTART>00000000<DTEND>00000000"]) {

@@ -57,6 +57,7 @@ export const statementTables = [
     states json NOT NULL DEFAULT '{}', -- count and cents of the difference by state
     unmatched integer NOT NULL DEFAULT 0, -- lines that differ and that nobody explained
     lines_left_out integer NOT NULL DEFAULT 0, -- beyond the most that are stored
+    looked_up_to text, -- the last end-to-end id that was looked up, where more are to be; null: none
     balance_at timestamptz, -- when the bank was last asked for its balance; null: never
     balance bigint, -- cents that it has by its API
     balance_books bigint, -- cents that the books had then

@@ -26,7 +26,7 @@ export const bankStatementHandlers = Effect.gen(function* () {
         const read = yield* readStatement(file)
         const { isKnown, row } = yield* store.put(bankAccount, file, read).pipe(
           Effect.map((imported) => ({ ...imported, id: imported.row.id })),
-          audit.recordAfter("bankStatements.import", { after: { connection_id } })
+          audit.recordWith("bankStatements.import", { after: { connection_id } })
         )
         return answer(isKnown ? 200 : 201, toBankStatement(row))
       }).pipe(

@@ -33,7 +33,7 @@ export const reconciliationHandlers = Effect.gen(function* () {
         const bankAccount = yield* statements.accountOf(asked.connection_id)
         const row = yield* days
           .request(bankAccount, asked.day)
-          .pipe(audit.recordAfter("reconciliations.request", { after: asked }))
+          .pipe(audit.recordWith("reconciliations.request", { after: asked }))
         return answer(202, toReconciliation(row))
       }).pipe(
         Effect.catchTags({
