@@ -42,7 +42,15 @@ export const credentialFields = (isOptional: boolean): ReadonlyArray<Field> => {
     { name: "credentials.client_secret", label: text.clientSecret, hint: text.textHint, kind: "secret", isOptional },
     { name: "credentials.certificate", label: text.pem, hint: text.pemHint, kind: "long", isOptional },
     { name: "credentials.private_key", label: text.privateKey, hint: text.privateKeyHint, kind: "long", isOptional },
-    { name: "credentials.ca", label: text.ca, hint: text.caHint, kind: "long", isOptional: true }
+    { name: "credentials.ca", label: text.ca, hint: text.caHint, kind: "long", isOptional: true },
+    {
+      name: "credentials.developer_key",
+      label: text.developerKey,
+      hint: text.textHint,
+      kind: "secret",
+      isOptional: true
+    },
+    { name: "credentials.current_account", label: text.currentAccount, hint: text.currentAccountHint, isOptional: true }
   ]
 }
 
@@ -63,7 +71,15 @@ export const creationFields = (): ReadonlyArray<Field> => [
 
 export const changeFields = (rule: string): ReadonlyArray<Field> => [...generalFields(true), ruleField(rule)]
 
-const parts = ["client_id", "client_secret", "certificate", "private_key", "ca"] as const
+const parts = [
+  "client_id",
+  "client_secret",
+  "certificate",
+  "private_key",
+  "ca",
+  "developer_key",
+  "current_account"
+] as const
 
 /** The credentials that were filled. */
 export const credentialsIn = (values: Values): Partial<Record<(typeof parts)[number], string>> =>

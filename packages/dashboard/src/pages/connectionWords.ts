@@ -66,6 +66,9 @@ export const connectionWords = inBoth({
     privateKeyHint: "PEM, not encrypted.",
     ca: "Authorities to trust",
     caHint: "PEM. Empty: those of the system.",
+    developerKey: "Developer key, at Banco do Brasil",
+    currentAccount: "Current account, at Inter",
+    currentAccountHint: "Its number, 1 to 32 characters.",
     textHint: "1 to 255 characters.",
     keyHint: "CPF, CNPJ, e-mail, phone or random key.",
     urlOfApiHint: "An https URL. Empty: the provider's own."
@@ -130,6 +133,9 @@ export const connectionWords = inBoth({
     privateKeyHint: "PEM, sem cifra.",
     ca: "Autoridades confiáveis",
     caHint: "PEM. Vazio: as do sistema.",
+    developerKey: "Chave de desenvolvedor, no Banco do Brasil",
+    currentAccount: "Conta corrente, no Inter",
+    currentAccountHint: "O número dela, de 1 a 32 caracteres.",
     textHint: "De 1 a 255 caracteres.",
     keyHint: "CPF, CNPJ, e-mail, telefone ou chave aleatória.",
     urlOfApiHint: "Uma URL https. Vazio: a da própria instituição."

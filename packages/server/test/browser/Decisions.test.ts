@@ -158,6 +158,28 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await visit.submit("Check")
           await page.getByRole("row", { name: /^Token fails/ }).waitFor()
           visit.assertNoFault()
+
+          // What single banks want beside the others' credentials.
+          for (const [profile, part, label] of [
+            ["inter", "current_account", "Current account, at Inter optional"],
+            ["banco-do-brasil", "developer_key", "Developer key, at Banco do Brasil optional"]
+          ] as const) {
+            await page.goto("/connections")
+            await visit.press("Connect a provider")
+            await visit.fill("Connect a provider", {
+              ...values,
+              "Private key": good.private_key,
+              Name: profile,
+              Provider: profile,
+              "Receiving Pix key": `${profile}@example.com`
+            })
+            await page
+              .getByRole("dialog")
+              .locator(".wrong", { hasText: `credentials.${part}` })
+              .waitFor()
+            await visit.submit("Connect a provider", { [label]: "12345678" })
+            await page.locator("h1", { hasText: profile }).waitFor()
+          }
         })
       })
   )
