@@ -24,7 +24,8 @@ const changedIndexes = Effect.gen(function* () {
     JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE (x.indrelid = 'charges'::regclass OR x.indrelid IN (
         SELECT inhrelid FROM pg_inherits WHERE inhparent = 'charges'::regclass))
-      AND a.attname IN ('status', 'br_code', 'end_to_end_id', 'receiver_id', 'paid_at', 'payer', 'failure_reason', 'sequence')
+      AND a.attname IN ('status', 'br_code', 'end_to_end_id', 'receiver_id', 'paid_at', 'payer', 'failure_reason',
+        'refunded_amount', 'sequence')
     ORDER BY 1`
   return rows.map(({ name }) => name)
 })
