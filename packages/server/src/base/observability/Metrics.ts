@@ -112,9 +112,13 @@ export class Metrics extends Context.Service<
         answered: (listener, method, route, status, durationMs) => {
           const verb = methods.has(method) ? method : OTHER
           add("http_requests_total", { listener, method: verb, route, status: String(status) }, 1)
-          const timed =
-            listener === "public" ? { listener, method: verb, route } : { listener, method: verb, route: "*" }
-          add("http_request_duration_seconds", { ...timed, status: `${String(status)[0]}xx` }, durationMs / 1000)
+          const timed = listener === "public" ? route : "*"
+          const kind = `${Math.floor(status / 100)}xx`
+          add(
+            "http_request_duration_seconds",
+            { listener, method: verb, route: timed, status: kind },
+            durationMs / 1000
+          )
         },
         routes: (listener, routes) => {
           for (const { method, template: route } of routes) {
@@ -232,20 +236,30 @@ const baseOf = (name: MetricName): Metric.Metric<number, unknown> => {
     : Metric.gauge(name, { description })
 }
 
-/** The series of this process. */
+/** A series, and those that have one label more. */
+interface Series {
+  metric: Metric.Metric<number, unknown> | undefined
+  readonly longer: Map<string, Series>
+}
+
+/** The series of this process, each found by its name and then by the value of each label. */
 const seriesIn = (context: Context.Context<never>) => {
-  const series = new Map<string, Metric.Metric<number, unknown>>()
+  const root: Series = { metric: undefined, longer: new Map() }
   const update = (name: MetricName, labels: Labels, value: number): void => {
-    let key: string = name
-    for (const label in labels) key += `|${labels[label]}`
-    let found = series.get(key)
-    if (found === undefined) {
-      found = Metric.withAttributes(baseOf(name), labels)
-      series.set(key, found)
-    }
-    found.updateUnsafe(value, context)
+    let found = longerBy(root, name)
+    for (const label in labels) found = longerBy(found, labels[label]!)
+    found.metric ??= Metric.withAttributes(baseOf(name), labels)
+    found.metric.updateUnsafe(value, context)
   }
   return { add: update, set: update }
+}
+
+const longerBy = ({ longer }: Series, value: string): Series => {
+  const known = longer.get(value)
+  if (known !== undefined) return known
+  const added: Series = { metric: undefined, longer: new Map() }
+  longer.set(value, added)
+  return added
 }
 
 const samplesIn = (context: Context.Context<never>): ReadonlyArray<Sample> =>

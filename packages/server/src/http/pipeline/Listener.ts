@@ -75,6 +75,7 @@ const hasTwoHosts = ({ rawHeaders }: IncomingMessage): boolean => {
  * does not decode.
  */
 const withDecodablePath = (url: string): string => {
+  if (!url.includes("%") && !url.includes(";")) return url
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
   const decodable = (isDecodable(path) ? path : path.replaceAll("%", "%25")).replaceAll(";", "%3B")
