@@ -22,6 +22,8 @@ export interface Contender {
   readonly jobs: ReadonlyArray<string>
   /** It is left out of turns with fewer connections (1). */
   readonly minConnections?: number
+  /** Server processes (1): each is warmed up. */
+  readonly processes?: number
   /** What the checks compare with its answers. One that stores nothing gets an empty database. */
   readonly stores: "rows and request log" | "rows" | "nothing"
   /** Packages outside the workspace. */
@@ -83,6 +85,7 @@ const twoProcesses: Contender = {
   description: "the same with PROCESSES=2",
   jobs: ["create-charge", "get-charge", "create-payout-hot", ...pinnedJobs],
   minConnections: 8,
+  processes: 2,
   stores: "rows and request log",
   start: (options) => startServer(options, { PROCESSES: "2" })
 }

@@ -29,7 +29,7 @@ const namesOf = (all: ReadonlyArray<Named>): string => all.map(({ name }) => nam
 export const usage = `pnpm run bench [options]
   --rounds <n>         rounds of each job, and of each number of connections (4)
   --seconds <s>        length of a turn of requests (1.8)
-  --warmup <n>         requests before the first round, to each contender (50000, two minutes at most)
+  --warmup <n>         requests before the first round, to each process (50000, two minutes at most)
   --connections <list> for all request jobs (each job's own: 1,64,256 for charges, 64 for payouts)
   --grown              charges are read among ten million of ten months, a million of them of the account, on tables partitioned
                        by quarters; for pix-payments alone

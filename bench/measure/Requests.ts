@@ -87,7 +87,7 @@ export const measureRequests = Effect.fnUntraced(function* (
     } satisfies Turn & { readonly settleSeconds: number }
   })
 
-  // By requests, not by seconds: V8 has optimized a contender after some 35,000 of them, however fast it is.
+  // By requests, not by seconds: V8 has optimized a process after some 35,000 of them, however fast it is.
   const warmupConnections = Math.min(64, Math.max(...levels.map(({ connections }) => connections)))
   const warmups = yield* Effect.forEach(started, (contender) =>
     turn(
@@ -95,7 +95,7 @@ export const measureRequests = Effect.fnUntraced(function* (
       0,
       { level: "", charges: contender.charges, connections: warmupConnections },
       MAX_WARMUP_SECONDS,
-      settings.warmup
+      settings.warmup * (contender.processes ?? 1)
     )
   )
   // Plans and autovacuum start from the tables as they are after the warm-up.
@@ -135,6 +135,7 @@ export const measureRequests = Effect.fnUntraced(function* (
       ...scalingNotes(job, contenders, levels, turns),
       ...settleNotes(job, names, turns, settings),
       ...costNotes(job, names, levels, turns),
+      ...warmupNotes(started, warmups, settings),
       ...(pinned.includes(false)
         ? ["Processes could not be bound to processors: there is no taskset, or one processor."]
         : [])
@@ -152,6 +153,18 @@ export const measureRequests = Effect.fnUntraced(function* (
     otherProgramsShare: otherProgramsShare(turns)
   } satisfies Measurement
 })
+
+/** Who was too slow to answer all requests of the warm-up in its time. */
+const warmupNotes = (
+  started: ReadonlyArray<Contender>,
+  warmups: ReadonlyArray<{ readonly contender: string; readonly answered: number }>,
+  { warmup }: RunSettings
+): ReadonlyArray<string> =>
+  warmups.flatMap(({ answered, contender }, index) =>
+    answered < warmup * (started[index]?.processes ?? 1)
+      ? [`${contender} answered ${answered} requests of its warm-up in ${MAX_WARMUP_SECONDS} s.`]
+      : []
+  )
 
 // ---- levels ----
 
