@@ -32,7 +32,7 @@ const impersonal: Readonly<Record<string, string>> = {
   bank_statements: "account bank digest format problems",
   bank_statement_lines: "bank_id end_to_end_id",
   closes: "balances book hash lines_hash previous_hash",
-  reconciliations: "balance_problem reason states status",
+  reconciliations: "balance_problem looked_up_to reason states status",
   reconciliation_lines: "end_to_end_id source_object state suggestions",
   charges: "origin method webhook_secret status end_to_end_id trace",
   charge_settlements: "end_to_end_id",
