@@ -662,9 +662,9 @@ SELECT
     )
   END AS adjusted_because
 FROM ledger_transfers t
-WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[])
+WHERE resource_id = ANY ($2::uuid[]) AND connection_id IS NOT NULL AND connection_id = ANY ($1::uuid[]) AND id > $3::uuid
 ORDER BY id
-LIMIT 1000;
+LIMIT $4::integer;
 
 -- ledger/OverdueCloses.ts findAll
 SELECT owner_id, bool_or(is_connection) AS is_connection, min(day)::text AS day
@@ -6694,7 +6694,7 @@ INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
 SELECT id, connection_id, day::date, 'requested', now(), now()
 FROM (SELECT id, connection_id, day FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS t (id, connection_id, day)) AS d
 ON CONFLICT (connection_id, day) DO UPDATE
-SET status = 'requested', due_at = now(), looked_up_to = NULL;
+SET status = 'requested', due_at = now();
 
 -- statements/ReconciliationStore.ts insertLines
 INSERT INTO

@@ -19,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { UnknownCursor } from "../base/Errors.ts"
 import { inIndexOrder, type Page } from "../database/statements/Paging.ts"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../database/statements/Seek.ts"
-import { statement, uuids } from "../database/statements/Statement.ts"
+import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import type { LedgerKind } from "./Ledger.ts"
 
@@ -87,10 +87,12 @@ export class Lines extends Context.Service<
       to: string,
       count: number
     ) => Effect.Effect<ReadonlyArray<Movement>, Unavailable>
-    /** What the banks of connections moved of these resources, `MOST_EXAMINED` transfers at most. */
+    /** What the banks of connections moved of these resources: `count` transfers at most, in the order of their ids, after one. */
     readonly atBankOf: (
       connectionIds: ReadonlyArray<string>,
-      resourceIds: ReadonlyArray<string>
+      resourceIds: ReadonlyArray<string>,
+      after: string,
+      count: number
     ) => Effect.Effect<ReadonlyArray<Movement>, Unavailable>
   }
 >()("@pix-payments/server/Lines") {
@@ -116,10 +118,10 @@ export class Lines extends Context.Service<
           const { parameters, text } = afterOf(of, place, to, count)
           return ranged(sql.unsafe<Movement>(text, parameters))
         },
-        atBankOf: (connectionIds, resourceIds) =>
+        atBankOf: (connectionIds, resourceIds, after, count) =>
           resourceIds.length === 0
             ? Effect.succeed([])
-            : orUnavailable(sql.unsafe<Movement>(...findAtBank({ connectionIds, resourceIds })))
+            : orUnavailable(sql.unsafe<Movement>(...findAtBank({ connectionIds, resourceIds, after, count })))
       })
     })
   )
@@ -162,11 +164,12 @@ const booksOf = (of: BooksOf) =>
     : { owner: "connection_id", order: "id", type: "uuid", id: of.connectionId }
 
 const findAtBank = statement(
-  { connectionIds: uuids, resourceIds: uuids },
+  { connectionIds: uuids, resourceIds: uuids, after: value("uuid"), count: value("integer") },
   (p) => `
   SELECT ${columns} FROM ledger_transfers t
   WHERE resource_id = ANY (${p.resourceIds}) AND connection_id IS NOT NULL AND connection_id = ANY (${p.connectionIds})
-  ORDER BY id LIMIT ${MOST_EXAMINED}`
+    AND id > ${p.after}
+  ORDER BY id LIMIT ${p.count}`
 )
 
 const lowest = (of: BooksOf): string => ("accountId" in of ? "0" : NIL_UUID)

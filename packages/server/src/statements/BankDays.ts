@@ -44,7 +44,7 @@ export class BankDays extends Context.Service<
       const sql = yield* SqlClient
 
       /**
-       * The balance at the end of a day, as the newest file says it. One that was written before the day's end, or for a day that its file
+       * The balance at the end of a day, as the newest file says it. One that was stored before the day's end, or is of a day that its file
        * does not have, is that of another moment.
        */
       const closingAfter = (day: string, days: number) => sql`
@@ -87,11 +87,11 @@ export class BankDays extends Context.Service<
           const all: Array<BankLine> = []
           for (let at = 0; at < ids.length; at += NAMES) {
             const some = ids.slice(at, at + NAMES)
-            const found = yield* sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids: some }))
+            const found = yield* orUnavailable(sql.unsafe<BankLineRow>(...findNamed({ bankAccount, ids: some })))
             for (const row of found) all.push(lineOf(row))
           }
           return all
-        }, orUnavailable),
+        }),
 
         missingSeconds: Effect.map(orUnavailable(sql.unsafe<{ seconds: number }>(findMissing)), ([row]) =>
           Math.floor(row?.seconds ?? 0)

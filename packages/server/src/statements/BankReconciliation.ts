@@ -10,7 +10,6 @@
  * Rules: OPR-277 to OPR-280.
  */
 import type { DayFailure } from "@pix-payments/domain/Reconciliation"
-import { formatInstant, parseInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,7 +21,7 @@ import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
-import { type BookMovement, compare, type Entry, type IdFacts } from "./FourLegs.ts"
+import { type BookMovement, compare, dayAfter, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
 import { makeHealed } from "./HealedLines.ts"
 import { type DueDay, ReconciliationDays } from "./ReconciliationDays.ts"
@@ -47,6 +46,8 @@ export class BankReconciliation extends Context.Service<
       const books = yield* BooksOfDay
       const balances = yield* BankBalances
       const healed = yield* makeHealed
+      /** The bank account whose day was compared last. */
+      let last: string | undefined
 
       /** Entries, with what both sides have of any day under the ids of what is alone: each counterpart is there with its own. */
       const compared = Effect.fnUntraced(function* (
@@ -100,8 +101,11 @@ export class BankReconciliation extends Context.Service<
 
       return BankReconciliation.of({
         compareDue: Effect.gen(function* () {
-          const claimed = yield* days.claim(1)
-          for (const due of claimed) yield* compareDay(due)
+          const claimed = yield* days.claim(last)
+          for (const due of claimed) {
+            last = due.bankAccount
+            yield* compareDay(due)
+          }
           return claimed.length
         }),
         requestEnded: Effect.gen(function* () {
@@ -184,6 +188,3 @@ const withOthers = <A extends { readonly id: string }>(those: ReadonlyArray<A>, 
   const added = others.filter(({ id }) => !known.has(id)).map((each) => [each.id, each] as const)
   return [...those, ...new Map(added).values()]
 }
-
-const dayAfter = (day: string, days: number): string =>
-  formatInstant((parseInstant(`${day}T00:00:00Z`) ?? 0) + days * 86_400_000).slice(0, 10)

@@ -3,6 +3,7 @@
  *
  * Guarantee: the transfers of one fact at the bank (a return out of several balances) are one movement.
  */
+import { NIL_UUID } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -20,6 +21,8 @@ export interface CameBack {
   /** The id that the line has. */
   readonly name: string
   readonly amount: number
+  /** Whether no other line may be of a payout of this amount. */
+  readonly isOnly: boolean
 }
 
 export interface SentBack extends CameBack {
@@ -116,29 +119,33 @@ export class BooksOfDay extends Context.Service<
             const resources = yield* orUnavailable(
               sql.unsafe<{ id: string }>(...findResources({ connectionIds, names: some }))
             )
-            const movements = yield* lines.atBankOf(
-              connectionIds,
-              resources.map(({ id }) => id)
-            )
-            // What two names have is added once.
-            yield* group(
-              groups,
-              movements.filter(({ id }) => !known.has(id))
-            )
-            for (const { id } of movements) known.add(id)
+            const resourceIds = resources.map(({ id }) => id)
+            let last: string | undefined = NIL_UUID
+            while (last !== undefined) {
+              const movements: ReadonlyArray<Movement> = yield* lines.atBankOf(connectionIds, resourceIds, last, PAGE)
+              // What two names have is added once.
+              yield* group(
+                groups,
+                movements.filter(({ id }) => !known.has(id))
+              )
+              for (const { id } of movements) known.add(id)
+              last = movements.length < PAGE ? undefined : movements.at(-1)?.id
+            }
           }
           return [...groups.values()]
         }),
 
-        unsettled: (connectionIds, names) =>
-          Effect.map(
-            orUnavailable(
-              sql.unsafe<{ name: string; object: string; id: string }>(
-                ...findUnsettled({ connectionIds, names: names.map((name) => ({ name })) })
-              )
-            ),
-            (found) => new Map(found.map(({ id, name, object }) => [name, { object, id }]))
-          ),
+        unsettled: Effect.fnUntraced(function* (connectionIds, names) {
+          const unsettled = new Map<string, { readonly object: string; readonly id: string }>()
+          for (let at = 0; at < names.length; at += NAMES) {
+            const some = names.slice(at, at + NAMES).map((name) => ({ name }))
+            const found = yield* orUnavailable(
+              sql.unsafe<{ name: string; object: string; id: string }>(...findUnsettled({ connectionIds, names: some }))
+            )
+            for (const { id, name, object } of found) unsettled.set(name, { object, id })
+          }
+          return unsettled
+        }),
 
         sentBack: Effect.fnUntraced(function* (connectionIds, cameBack, day) {
           if (cameBack.length === 0) return []
@@ -154,9 +161,7 @@ export class BooksOfDay extends Context.Service<
           )
           return cameBack.flatMap((line) => {
             const named = found.filter(({ end_to_end_id }) => end_to_end_id === line.name)
-            // Two lines of one amount may be of one payout.
-            const isOnly = cameBack.filter(({ amount }) => amount === line.amount).length === 1
-            const alike = isOnly ? found.filter(({ amount }) => Number(amount) === line.amount) : []
+            const alike = line.isOnly ? found.filter(({ amount }) => Number(amount) === line.amount) : []
             const [only, second] = named.length > 0 ? named : alike
             return only === undefined || second !== undefined
               ? []
@@ -170,8 +175,8 @@ export class BooksOfDay extends Context.Service<
 
 const PAGE = 1000
 
-/** Names that are looked up at once: their movements are read in one answer, which has at most 1,000. */
-const NAMES = 100
+/** Names that are looked up at once. */
+const NAMES = 500
 
 type Groups = Map<string, { -readonly [Field in keyof BookMovement]: BookMovement[Field] }>
 

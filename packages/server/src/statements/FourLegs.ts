@@ -10,6 +10,7 @@
  * Rules: OPR-277, OPR-278.
  */
 
+import { formatInstant } from "@pix-payments/domain/Instant"
 import type { LineState } from "@pix-payments/domain/Reconciliation"
 
 /** A line of the bank's statement. */
@@ -123,7 +124,10 @@ const SUGGESTIONS = 5
 
 type Pair = readonly [BankLine, BookMovement]
 
-/** By id: with the same amount first, of the same day, then of any; then with another one. Then by amount, of the same day and of the days around it. */
+/**
+ * By id: with the same amount first, of the same day, then of the days around it, which each of them sees alike, then of any; then with
+ * another amount. Then by amount, of the same day and of the days around it.
+ */
 const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>): ReadonlyArray<Pair> => {
   const pairs: Array<Pair> = []
   const free = new Set<BankLine | BookMovement>([...bank, ...books])
@@ -155,10 +159,12 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
     }
   }
   const side = (amount: number) => (amount < 0 ? "-" : "+")
-  pass(
-    ({ amount, day, ids }) => ids.map((id) => `${id} ${amount} ${day}`),
-    ({ amount, day, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount} ${day}`)
-  )
+  for (const around of [[0], [-1, 1]]) {
+    pass(
+      ({ amount, day, ids }) => ids.flatMap((id) => around.map((days) => `${id} ${amount} ${dayAfter(day, days)}`)),
+      ({ amount, day, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount} ${day}`)
+    )
+  }
   pass(
     ({ amount, ids }) => ids.map((id) => `${id} ${amount}`),
     ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount}`)
@@ -183,5 +189,8 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
   }
   return pairs
 }
+
+export const dayAfter = (day: string, days: number): string =>
+  formatInstant(Date.parse(day) + days * 86_400_000).slice(0, 10)
 
 const daysBetween = (a: string, b: string): number => Math.abs(Date.parse(a) - Date.parse(b)) / 86_400_000

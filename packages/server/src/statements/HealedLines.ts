@@ -36,13 +36,17 @@ export const makeHealed = Effect.gen(function* () {
   const reports = yield* Reports
   const notifications = yield* AcquirerNotifications
 
-  /** Looks up what the bank received, and applies it. `unknown`: the lines whose Pix the provider says that it has not received. */
+  /**
+   * Looks up what the bank received, and applies it. `received`: the ids that the provider has. `unknown`: the lines whose Pix it says that it
+   * has not received.
+   */
   const lookUp = Effect.fnUntraced(function* (
     connectionIds: ReadonlyArray<string>,
-    { received }: Provider,
+    provider: Provider,
     lines: ReadonlyArray<NamedLine>
   ) {
     const foreign = new Set<string>()
+    const received = new Set<string>()
     const unknown: Array<NamedLine> = []
     const until = (yield* Clock.currentTimeMillis) + LOOK_UPS_MS
     let effects = 0
@@ -50,19 +54,20 @@ export const makeHealed = Effect.gen(function* () {
     let lookedUpTo: string | null = null
     for (const [index, line] of lines.entries()) {
       const isOver = index >= MOST_LOOKED_UP || unclear >= MOST_UNCLEAR || (yield* Clock.currentTimeMillis) >= until
-      if (isOver) return { foreign, effects, unknown, lookedUpTo }
+      if (isOver) return { foreign, received, effects, unknown, lookedUpTo }
       lookedUpTo = line.endToEndId
       if (!line.endToEndId.startsWith("E")) {
         unknown.push(line)
         continue
       }
-      if (received === undefined) continue
-      const pix = yield* Effect.catchTag(received.find(line.endToEndId), "AcquirerUnclear", () =>
+      if (provider.received === undefined) continue
+      const pix = yield* Effect.catchTag(provider.received.find(line.endToEndId), "AcquirerUnclear", () =>
         Effect.succeed("unclear" as const)
       )
       unclear = pix === "unclear" ? unclear + 1 : 0
       if (pix === undefined) unknown.push(line)
       if (pix === "unclear" || pix === undefined) continue
+      received.add(line.endToEndId)
       let others = 0
       for (const connectionId of connectionIds) {
         const applied = yield* reports.received(connectionId, [pix])
@@ -71,21 +76,25 @@ export const makeHealed = Effect.gen(function* () {
       }
       if (others === connectionIds.length) foreign.add(line.endToEndId)
     }
-    return { foreign, effects, unknown, lookedUpTo: null }
+    return { foreign, received, effects, unknown, lookedUpTo: null }
   })
 
-  /** Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. */
+  /**
+   * Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. `open`: all
+   * lines that may be of one, by their amounts.
+   */
   const raiseSentBack = Effect.fnUntraced(function* (
     connectionIds: ReadonlyArray<string>,
     { payouts }: Provider,
     lines: ReadonlyArray<NamedLine>,
+    open: ReadonlyMap<number, ReadonlyArray<NamedLine>>,
     day: string
   ) {
     if (payouts === undefined) return 0
     const isListed = payouts.list !== undefined
     const cameBack = lines
       .filter(({ endToEndId }) => !isListed || endToEndId.startsWith("D"))
-      .map(({ amount, endToEndId: name }) => ({ name, amount }))
+      .map(({ amount, endToEndId: name }) => ({ name, amount, isOnly: open.get(amount)?.length === 1 }))
     let effects = 0
     for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
       const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
@@ -107,19 +116,25 @@ export const makeHealed = Effect.gen(function* () {
     connectionIds: ReadonlyArray<string>,
     entries: ReadonlyArray<Entry>
   ) {
-    const lines = entries
+    const missing = entries
       .flatMap(({ bank, state }) => (state === "missing_here" && bank !== undefined && isNamed(bank) ? [bank] : []))
-      .filter((line) => line.day === day && line.amount > 0 && (lookedUpTo === null || line.endToEndId > lookedUpTo))
+      .filter((line) => line.day === day && line.amount > 0)
       .toSorted((a, b) => (a.endToEndId < b.endToEndId ? -1 : a.endToEndId > b.endToEndId ? 1 : 0))
-    if (lines.length === 0) return NOTHING
+    const lines = missing.filter(({ endToEndId }) => lookedUpTo === null || endToEndId > lookedUpTo)
+    if (lines.length === 0) return { ...NOTHING, lookedUpTo: null }
     const provider = yield* Effect.catchTag(
       acquirer.providerFor(bankAccount),
       "AcquirerUnclear",
       () => Effect.undefined
     )
-    if (provider === undefined) return NOTHING
-    const { unknown, ...found } = yield* lookUp(connectionIds, provider, lines)
-    return { ...found, effects: found.effects + (yield* raiseSentBack(connectionIds, provider, unknown, day)) }
+    if (provider === undefined) return { ...NOTHING, lookedUpTo }
+    const { received, unknown, ...found } = yield* lookUp(connectionIds, provider, lines)
+    const open = Map.groupBy(
+      missing.filter(({ endToEndId }) => !received.has(endToEndId)),
+      ({ amount }) => amount
+    )
+    const raised = yield* raiseSentBack(connectionIds, provider, unknown, open, day)
+    return { ...found, effects: found.effects + raised }
   })
 })
 
@@ -127,10 +142,10 @@ const isNamed = (line: BankLine): line is NamedLine => line.endToEndId !== null
 
 const MOST_LOOKED_UP = 200
 
-/** A provider that is slow delays the days of other banks by no more. */
+/** A provider that is slow delays others by no more with each of its days, which take turns with theirs. */
 const LOOK_UPS_MS = 30_000
 
 /** Answers that do not come, in a row. */
 const MOST_UNCLEAR = 3
 
-const NOTHING: Healed = { foreign: new Set(), effects: 0, lookedUpTo: null }
+const NOTHING: Pick<Healed, "foreign" | "effects"> = { foreign: new Set(), effects: 0 }

@@ -86,15 +86,14 @@ const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine
   if (amount === undefined) return problem("its amount cannot be read")
   if (day === undefined) return problem("its day cannot be read")
   if (amount === 0) return problem("it moves nothing")
-  const isUnsigned = !hasSigns && !/^\s*[+-]/.test(TRNAMT)
   const type = TRNTYPE.toUpperCase()
-  if (isUnsigned && !outgoing.has(type) && !incoming.has(type))
+  if (!hasSigns && !TRNAMT.includes("+") && !outgoing.has(type) && !incoming.has(type))
     return problem("its amount has no sign, and its type does not say which way it went")
   return {
     line,
     day,
     // Where no amount has a sign, the type says which way.
-    amount: isUnsigned && outgoing.has(type) ? -amount : amount,
+    amount: !hasSigns && outgoing.has(type) ? -amount : amount,
     description,
     endToEndId: endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, fields["REFNUM"] ?? ""),
     bankId: cleaned(FITID, 64) || null

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A day of a bank account is one row. It is compared when asked, after a file with new lines of it, after a file of it where only the
- *   books have something, and daily while it has unmatched lines or no statement, for `DAYS_AGAIN` days.
+ *   books have something, after the first file of a later day, and daily while it has unmatched lines or no statement, for `DAYS_AGAIN` days.
  * - A day is leased to one process at a time. When its lease has expired, another process compares it.
  *
  * Rules: OPR-280.
@@ -61,9 +61,10 @@ export class ReconciliationDays extends Context.Service<
   {
     /** Makes a day due now. */
     readonly request: (bankAccount: string, day: string) => Effect.Effect<ReconciliationRow, Unavailable>
-    /** Makes the days due of which a file has new lines, and those of its days on which only the books have something. */
+    /** Makes the days due of which a file has new lines, those of its days on which only the books have something, and the last one before it. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
-    readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
+    /** One that is due, if possible of another bank account: none waits for all days of another one. */
+    readonly claim: (other: string | undefined) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
     /** Why a day could not be compared, unless it was asked for or claimed since. `isSoon`: it is due again in an hour. */
     readonly failed: (due: DueDay, reason: DayFailure, isSoon: boolean) => Effect.Effect<void, Unavailable>
   }
@@ -82,7 +83,7 @@ export class ReconciliationDays extends Context.Service<
               sql<ReconciliationRow>`
                 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
                 VALUES (${ids.next().id}::uuid, ${bankAccount}::uuid, ${day}::date, 'requested', now(), now())
-                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now(), looked_up_to = NULL
+                ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()
                 RETURNING ${sql.literal(columns)}`,
               ([row]) => row!
             )
@@ -100,12 +101,13 @@ export class ReconciliationDays extends Context.Service<
             })
           ),
 
-        claim: (limit) =>
+        claim: (other) =>
           write(
             sql<DueDay>`
               UPDATE reconciliations SET due_at = now() + interval '1 hour'
               WHERE id IN (
-                SELECT id FROM reconciliations WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+                SELECT id FROM reconciliations WHERE due_at <= now()
+                ORDER BY connection_id IS NOT DISTINCT FROM ${other ?? null}::uuid, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
               )
               RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil",
                 looked_up_to AS "lookedUpTo"`
@@ -130,8 +132,8 @@ export const columns = `id, connection_id, day::text AS day, status, reason, ope
 export const DAYS_AGAIN = 90
 
 /**
- * A line may pair with a movement of the day before or after. Of days that no statement was behind, what the books alone have is missing
- * there once one is. The newest day has the highest id.
+ * A line may pair with a movement of the day before or after. Of the last day that the files before it have, what the books alone have is
+ * missing there once a later file comes. The newest day has the highest id.
  */
 const daysOfFile = `
   SELECT l.connection_id, l.day::text AS day
@@ -142,11 +144,9 @@ const daysOfFile = `
     UNION
     SELECT connection_id, to_day FROM bank_statements WHERE id = $1::uuid
     UNION
-    SELECT r.connection_id, r.day
-    FROM bank_statements s JOIN reconciliations r ON r.connection_id = s.connection_id AND r.day < s.to_day
-    WHERE s.id = $1::uuid AND r.status = 'done' AND r.states -> 'timing' IS NOT NULL
-      AND r.day >= coalesce((SELECT max(other.to_day) FROM bank_statements other
-        WHERE other.connection_id = s.connection_id AND other.id <> s.id), r.day)
+    SELECT s.connection_id, max(before.to_day)
+    FROM bank_statements s JOIN bank_statements before ON before.connection_id = s.connection_id AND before.id <> s.id
+    WHERE s.id = $1::uuid GROUP BY s.connection_id
     UNION
     -- Days on which the books alone have something, unless they were compared after they ended, and with the day after them.
     SELECT s.connection_id, d.day::date
@@ -171,5 +171,5 @@ const insertDays = statement(
   ({ days }) => `
   INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
   SELECT id, connection_id, day::date, 'requested', now(), now() FROM ${days} AS d
-  ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now(), looked_up_to = NULL`
+  ON CONFLICT (connection_id, day) DO UPDATE SET status = 'requested', due_at = now()`
 )

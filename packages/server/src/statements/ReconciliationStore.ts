@@ -4,7 +4,7 @@
  * Guarantees:
  * - What was found replaces what was found before, in one commit.
  * - A line of the same sides, in the same state, with the same difference is the same line: it keeps its id, and what a person explained.
- * - Of more than `MOST_LINES`, those are kept that somebody has to look at.
+ * - At most `MOST_LINES` are kept that somebody has to look at, and as many others.
  *
  * Rules: OPR-277, OPR-278, OPR-282.
  */
@@ -110,11 +110,11 @@ export class ReconciliationStore extends Context.Service<
 
       return ReconciliationStore.of({
         done: (due, { closing, opening }, entries, { isSoon, lookedUpTo }) => {
-          const shown = entries
-            .filter(({ state }) => state !== "matched")
-            .toSorted((a, b) => Number(isUnmatched.has(b.state)) - Number(isUnmatched.has(a.state)))
+          const shown = entries.filter(({ state }) => state !== "matched")
+          const most = (isDiffering: boolean) =>
+            shown.filter(({ state }) => isUnmatched.has(state) === isDiffering).slice(0, MOST_LINES)
           // The newest id is shown first.
-          const stored = shown.slice(0, MOST_LINES).toReversed()
+          const stored = [...most(true), ...most(false)].toReversed()
           const sumOf = (side: "bank" | "books") =>
             entries.reduce((sum, { [side]: of }) => sum + (of?.day === due.day ? of.amount : 0), 0)
           return write(
@@ -141,9 +141,10 @@ export class ReconciliationStore extends Context.Service<
                   closing = ${closing}::bigint, bank_total = ${sumOf("bank")}::bigint, books_total = ${sumOf("books")}::bigint,
                   states = ${JSON.stringify(sumsOf(entries, due.day))}::json, unmatched = ${unmatched}::integer,
                   lines_left_out = ${shown.length - stored.length}::integer, done_at = now(), looked_up_to = ${lookedUpTo},
-                  due_at = CASE WHEN ${isSoon || lookedUpTo !== null}::boolean THEN now() + interval '1 hour'
-                    WHEN ${unmatched > 0}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
-                    THEN now() + interval '24 hours' END
+                  due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour'
+                    WHEN day <= ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN NULL
+                    WHEN ${lookedUpTo !== null}::boolean THEN now() + interval '1 hour'
+                    WHEN ${unmatched > 0}::boolean THEN now() + interval '24 hours' END
                   WHERE id = ${due.id}::uuid`
               })
             )
@@ -188,7 +189,7 @@ export class ReconciliationStore extends Context.Service<
   )
 }
 
-/** Of a day, the lines that are stored beside those that match. */
+/** Of a day, the lines that are stored of those that somebody has to look at, and of the others that do not match. */
 export const MOST_LINES = 10_000
 
 /** What comparisons found. */

@@ -24,6 +24,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { ListenAddresses } from "../../src/http/pipeline/ListenAddresses.ts"
 import { Closes } from "../../src/ledger/Closes.ts"
 import { BankBalances } from "../../src/statements/BankBalances.ts"
+import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
 import { CallbackConnections } from "../../src/reports/CallbackConnections.ts"
 import {
   assertChained,
@@ -129,7 +130,8 @@ const step = Effect.fnUntraced(function* ({ accountId, charges, double, key, ran
   const { operate } = yield* TestService
   const { infractions, payouts, receipts } = double.provider
   const what = random()
-  const cents = 500 + Math.floor(random() * 20_000)
+  // A charge may have the amount of a payout.
+  const cents = (random() < 0.1 ? chosen(random, [...amounts]) : undefined) ?? 500 + Math.floor(random() * 20_000)
   const paid = chosen(random, charges)
   const pix = chosen(random, receipts.list(...ALWAYS).items)
   if (what < 0.4 || paid === undefined || pix === undefined) {
@@ -209,10 +211,13 @@ const drawnDialect = (random: Random): Dialect => {
 const linesOf = ({ double, others }: World) =>
   [...bookedLines(double.provider), ...others].toSorted((a, b) => a.atMs - b.atMs)
 
-/** No day waits for its comparison. */
-const compared = Effect.flatMap(SqlClient, (sql) =>
-  eventually(sql`SELECT FROM reconciliations WHERE status = 'requested'`, ({ length }) => length === 0)
-)
+/** No day waits for its comparison. The service's own loop looks every second. */
+const compared = Effect.gen(function* () {
+  const { compareDue } = yield* BankReconciliation
+  const sql = yield* SqlClient
+  yield* Effect.repeat(compareDue, { until: (count) => count === 0 })
+  yield* eventually(sql`SELECT FROM reconciliations WHERE status = 'requested'`, ({ length }) => length === 0)
+})
 
 const importing = (world: World, from: string, to: string) =>
   Effect.gen(function* () {

@@ -138,6 +138,11 @@ describe("four legs", () => {
     const bank = [line(-10, "E1", { day: early }), line(-10, "E1")]
     const books = [movement(-10, ["E1"]), movement(-10, ["E1"], early), movement(-10, ["E1"])]
     assert.deepStrictEqual(shown(compare(day({ bank, books }))), ["matched -10 -10", "missing_there - -10"])
+    // One that the bank booked a day late is of its own movement on both days, whatever repeats it later.
+    const booked = [line(-10, "E2"), line(-10, "E2", { day: "2026-11-21" })]
+    const moved = [movement(-10, ["E2"], "2026-11-20")]
+    assert.deepStrictEqual(shown(compare(day({ bank: booked, books: moved }))), ["missing_here -10 -"])
+    assert.deepStrictEqual(shown(compare(day({ day: "2026-11-21", bank: booked, books: moved }))), ["timing -10 -10"])
   })
 
   it("OPR-277: what the books have at the end of a day may be on the bank's next one", () => {

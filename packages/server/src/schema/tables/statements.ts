@@ -20,7 +20,7 @@ export const statementTables = [
     lines_read integer NOT NULL,
     lines_new integer NOT NULL, -- that no file had before
     lines_unread integer NOT NULL,
-    unread json NOT NULL, -- the first lines that could not be read
+    unread json NOT NULL, -- lines that were not read, those that may be movements first
     problems json NOT NULL, -- what the file says of itself and is not so
     created_at timestamptz NOT NULL
   )`,
