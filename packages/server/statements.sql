@@ -6292,8 +6292,20 @@ WHERE c.id = $1::uuid;
 
 -- receipts/Receipts.ts findPayout
 SELECT
-  p.status, p.status = 'completed' AS moved, p.amount, p.processed_at AS at,
-  json_build_object('name', a.legal_name, 'document', a.document) AS payer,
+  p.status, p.status = 'completed'
+  AND (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = p.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) IS DISTINCT FROM 'failed' AS moved, p.amount,
+  coalesce(
+    (
+      SELECT t.created_at
+      FROM ledger_transfers t
+      WHERE t.resource_id = p.id AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
+      LIMIT 1
+    ), p.processed_at
+  ) AS at, json_build_object('name', a.legal_name, 'document', a.document) AS payer,
   json_build_object('name', p.recipient_name, 'document', p.recipient_document, 'institution', p.bank_account ->> 'bank') AS payee,
   p.end_to_end_id, NULL AS return_id, p.description, a.legal_name AS issuer
 FROM payouts p JOIN accounts a ON a.id = p.account_id
@@ -6301,7 +6313,12 @@ WHERE p.id = $1::uuid;
 
 -- receipts/Receipts.ts findRefund
 SELECT
-  f.status, f.status = 'completed' AS moved, f.amount, f.completed_at AS at,
+  f.status, f.status = 'completed'
+  AND (
+    SELECT provider_outcome
+    FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = f.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+  ) IS DISTINCT FROM 'failed' AS moved, f.amount, f.completed_at AS at,
   json_build_object(
     'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
     'institution', r.receiver ->> 'institution_name'

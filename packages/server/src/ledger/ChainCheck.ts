@@ -104,10 +104,10 @@ const problemOf = (row: CloseRow, previous: CloseRow | undefined): BrokenClose["
   return isChained ? undefined : "chain"
 }
 
-/** Up to the day before an account's open day. A bank account's day is closed again where its close is gone. */
+/** Up to the day before an owner's open day. A bank account's day is closed again where its close is gone. */
 const everyOwner = `
   SELECT owner_id, 'ledger' AS book, '-infinity' AS since, (coalesce(min(open_day), ${TODAY}) - 1)::text AS through
-  FROM ledger_accounts WHERE kind <> 'unallocated' GROUP BY owner_id
+  FROM ledger_accounts WHERE kind IN ('available', 'unallocated') GROUP BY owner_id
   UNION ALL
   SELECT owner_id, book, '-infinity', max(day)::text FROM closes WHERE book = 'bank' GROUP BY owner_id, book
   ORDER BY owner_id, book`

@@ -118,7 +118,7 @@ const detailOf = (line: Movement, found: Found): LineDetail => {
     paymentCode: paymentCodeOf(line, charge, exception),
     orderFee: payout === undefined ? null : Number(payout.fee),
     disputeId: source.object === "dispute" ? source.id : (refund?.dispute_id ?? newestDispute?.dispute_id ?? null),
-    availableOn: found.releases.get(line.resource_id)?.due_at ?? null
+    availableOn: line.credit === "pending" ? (found.releases.get(line.resource_id)?.due_at ?? null) : null
   }
 }
 

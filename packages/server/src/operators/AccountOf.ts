@@ -67,8 +67,11 @@ const queries = {
 
 export type ResourceKind = keyof typeof queries
 
+/** `charges` of `/operator/v1/charges/:id/refund`. */
+export const nameInPath = (path: string): string => /\/([a-z-]+)\/:id/.exec(path)?.[1] ?? ""
+
 /** The kind of the resource in a path such as `/operator/v1/charges/:id/refund`. */
 export const resourceKindOf = (path: string): ResourceKind | undefined => {
-  const name = /\/([a-z-]+)\/:id/.exec(path)?.[1] ?? ""
+  const name = nameInPath(path)
   return Object.hasOwn(queries, name) ? (name as ResourceKind) : undefined
 }

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - A receipt is derived from the rows of its resource at each reading. Nothing is stored but the key of the codes, once.
- * - Only money that moved has one.
+ * - Only money that moved has one: none where the bank says later that it did not.
  *
  * Rules: OPR-270 to OPR-272.
  */
@@ -15,6 +15,7 @@ import { randomBytes } from "node:crypto"
 import { InvalidStateError, NotFoundError } from "../base/Errors.ts"
 import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+import { contradictionOf } from "../providers/LateOutcomes.ts"
 import { codeOf, namedBy, type ReceiptKind, type ReceiptOf } from "./ReceiptCode.ts"
 import type { Receipt, ReceiptParty } from "./ReceiptText.ts"
 
@@ -115,6 +116,13 @@ const receiverOfCharge = `json_build_object('name', coalesce(r.receiver->>'name'
 
 const account = `json_build_object('name', a.legal_name, 'document', a.document)`
 
+/** The bank did not say later that the money never moved. */
+const isTrueOf = (id: string) => `${contradictionOf(id)} IS DISTINCT FROM 'failed'`
+
+/** When the money of a payout left; `processed_at` is when it was handed to the bank. */
+const completedAt = `(SELECT t.created_at FROM ledger_transfers t
+    WHERE t.resource_id = p.id AND t.reason = 'payout.completed' AND t.credit = 'acquirer' LIMIT 1)`
+
 const findCharge = statement(
   { id: value("uuid") },
   ({ id }) => `
@@ -127,7 +135,8 @@ const findCharge = statement(
 const findPayout = statement(
   { id: value("uuid") },
   ({ id }) => `
-  SELECT p.status, p.status = 'completed' AS moved, p.amount, p.processed_at AS at, ${account} AS payer,
+  SELECT p.status, p.status = 'completed' AND ${isTrueOf("p.id")} AS moved, p.amount, coalesce(${completedAt}, p.processed_at) AS at,
+    ${account} AS payer,
     json_build_object('name', p.recipient_name, 'document', p.recipient_document, 'institution', p.bank_account->>'bank') AS payee,
     p.end_to_end_id, NULL AS return_id, p.description, a.legal_name AS issuer
   FROM payouts p JOIN accounts a ON a.id = p.account_id
@@ -137,7 +146,7 @@ const findPayout = statement(
 const findRefund = statement(
   { id: value("uuid") },
   ({ id }) => `
-  SELECT f.status, f.status = 'completed' AS moved, f.amount, f.completed_at AS at, ${receiverOfCharge} AS payer, ${payerOfCharge} AS payee,
+  SELECT f.status, f.status = 'completed' AND ${isTrueOf("f.id")} AS moved, f.amount, f.completed_at AS at, ${receiverOfCharge} AS payer, ${payerOfCharge} AS payee,
     c.end_to_end_id, f.provider_id AS return_id, f.description, a.legal_name AS issuer
   FROM refunds f JOIN charges c ON c.id = f.charge_id JOIN accounts a ON a.id = f.account_id
     LEFT JOIN receivers r ON r.id = c.receiver_id

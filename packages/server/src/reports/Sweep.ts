@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
- *   in 24 hours its last three days. Nothing before the connection's creation is read.
+ *   in 24 hours its last five days. Nothing before the connection's creation is read.
  * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
  *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
  *   lost and has no return is an exception (`UnreturnedLosses.ts`).
@@ -149,7 +149,8 @@ const SWEEP_EVERY_MS = MINUTE_MS
 const OVERLAP_MS = 10 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
-const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
+/** A Pix may be blocked for 72 hours and be listed then, as of its beginning; and a day passes between two readings. */
+const DEEP_MS = 5 * 24 * 60 * MINUTE_MS
 /** After a sweep of the last days that was not complete. */
 const DEEP_RETRY_MS = 10 * MINUTE_MS
 const MAX_IN_FLIGHT = 32

@@ -5,7 +5,7 @@
  * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
  * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
  * - The reading of payments that have a return, of 90 days once in 24 hours and of 190 days once in 7 days, is resumed where it
- *   was left. Of a connection younger than three days, the sweeps read all.
+ *   was left. Of a connection younger than five days, the sweeps read all.
  * - Times are the database's: a process whose clock is wrong leaves nothing out.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"

@@ -3,7 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { closeDays } from "../support/Closing.ts"
+import { closeDays, tampered } from "../support/Closing.ts"
+import { notified, paymentOf } from "../support/Exceptions.ts"
 import { assertLedgerHolds, operated, paidCharge, verification, type Verification } from "../support/Money.ts"
 import { makeExplainer, makeRecorder } from "../support/Plans.ts"
 import { asService } from "../support/Postgres.ts"
@@ -97,6 +98,20 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
     )
   }
 )
+
+layer(TestService.layer(), { excludeTestServices: true })("A day that ended", (it) => {
+  it.effect("BAL-8, OPR-255: and is not closed yet is not broken: money of nobody, too", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* notified(paymentOf("", { amount: 900 }))
+      yield* tampered("UPDATE ledger_transfers SET day = day - 1")
+      yield* tampered("UPDATE ledger_accounts SET open_day = open_day - 1 WHERE open_day IS NOT NULL")
+      const { closes } = yield* operated<Verification>("GET", "/ledger/verify?full=true")
+      assert.deepStrictEqual(closes, [])
+      assert.lengthOf(yield* sql`SELECT FROM closes`, 0)
+    })
+  )
+})
 
 /** Payments of one real to an account, after the one that it has. */
 const addPayments = Effect.fnUntraced(function* (accountId: string, count: number) {

@@ -117,6 +117,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Balance t
         "release -1000 0 0"
       ])
       assert.deepStrictEqual(shown(yield* ofAccount(accountId, { balance: "blocked" })), ["dispute_hold 1000 0 1000"])
+
+      // What leaves pending money does so at once, whatever its charge waits for.
+      const other = yield* makeCaller({ account: { release_delay: 3600 } })
+      const paid = yield* paidCharge(other.key, 1000)
+      yield* operated("POST", `/charges/${paid.id}/refund`, { amount: 300 })
+      const left = yield* ofAccount(other.accountId, { balance: "pending" })
+      assert.deepStrictEqual(shown(left.slice(0, 1)), ["charge_refund -300 0 700"])
+      assert.strictEqual(left[0]!.available_on, left[0]!.created_at)
     })
   )
 

@@ -128,8 +128,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Statement
           assert.strictEqual(new Set(posted.map(({ MEMO }) => MEMO)).size, lines.length)
           assert.isTrue(
             posted.every(({ MEMO }, at) => {
-              const { created_at, end_to_end_id, id } = lines[at]!
-              return MEMO!.endsWith(` ${localTime(created_at)} ${end_to_end_id ?? id}`)
+              const { created_at, end_to_end_id, id, type } = lines[at]!
+              const named = type === "payout" || end_to_end_id === null ? "" : ` ${end_to_end_id}`
+              return MEMO!.endsWith(` ${localTime(created_at)}${named} ${id.slice(-8)}`)
             })
           )
           assert.strictEqual(statement.LEDGERBAL.BALAMT, (lines.at(-1)!.balance_after! / 100).toFixed(2))

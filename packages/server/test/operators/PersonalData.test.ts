@@ -1,6 +1,7 @@
 /** Personal data in the answers to each role. */
 import { OperatorAuthentication } from "@pix-payments/api/Security"
 import { assert, layer } from "@effect/vitest"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
@@ -152,7 +153,8 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
       for (const [path, shown] of [
         [`charges/${charge}`, person.email],
         [`payouts/${payout}`, person.pixKey],
-        [`disputes/${dispute}`, dispute]
+        [`disputes/${dispute}`, dispute],
+        [`connections/${SIMULATOR_CONNECTION}/transactions`, "balance_transaction"]
       ] as const) {
         const reveal = `/operator/v1/${path}?reveal=true`
         assertRefused(yield* viewer.call("GET", reveal), "FORBIDDEN")

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created, someCharge } from "../support/ChargeRequests.ts"
 import { exceptionOf, notified, paymentOf, resolved, txidOf } from "../support/Exceptions.ts"
-import { funded, operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
+import { funded, operated, paidCharge, paidOut, payoutReaching, simulated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 
 const settings = { simulatorSettleMs: 0, publicUrl: Option.some("https://pix.example.com") }
@@ -128,6 +128,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("receipts"
         assert.strictEqual(first.text.slice(start, start + 7), `${index + 1} 0 obj`)
       }
     })
+  )
+
+  it.effect(
+    "OPR-270, BAL-16: a payout's receipt has the time its money left, and is none once the bank says that it did not",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const sql = yield* SqlClient
+        const { key } = yield* funded(10_000)
+        const { id } = yield* paidOut(key, {})
+        yield* payoutReaching(key, id, "completed")
+        const { text } = yield* receiptOf(`/payouts/${id}`)
+        // It was handed to the bank the day before.
+        yield* sql`UPDATE payouts SET processed_at = processed_at - interval '1 day' WHERE id = ${id}::uuid`
+        assert.strictEqual((yield* receiptOf(`/payouts/${id}`)).text, text)
+        const code = codeIn(text)
+        assert.strictEqual((yield* call("GET", `/receipts/${code}`)).status, 200)
+        yield* simulated(`/payouts/${id}/fail`, { reason: "account closed" })
+        assertRefused(yield* receiptOf(`/payouts/${id}`), "INVALID_STATE")
+        assert.strictEqual((yield* call("GET", `/receipts/${code}`)).status, 404)
+      })
   )
 
   it.effect("OPR-270: a completed payout and a completed refund have receipts; what did not move money has none", () =>

@@ -143,25 +143,27 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
-  it.effect("OPR-96: once a day the last three days are read again", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      let behindMs = 0
-      const clock = yield* Clock.Clock
-      const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
-      yield* sweepNow(bank)
-      const [charge] = yield* pendingCharges(bank, 1)
-      behindMs = 50 * HOUR_MS
-      payAll(bank, [charge!])
-      behindMs = 0
-      yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days' WHERE id = ${bank.connectionId}::uuid`
-      yield* sweepNow(bank)
-      assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
-      yield* sql`UPDATE acquirer_connections SET deep_swept_at = now() - interval '25 hours'
+  it.effect(
+    "OPR-96: once a day the last five days are read again: a Pix that was blocked is listed days after its beginning",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        let behindMs = 0
+        const clock = yield* Clock.Clock
+        const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+        yield* sweepNow(bank)
+        const [charge] = yield* pendingCharges(bank, 1)
+        behindMs = 90 * HOUR_MS
+        payAll(bank, [charge!])
+        behindMs = 0
+        yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '5 days' WHERE id = ${bank.connectionId}::uuid`
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
+        yield* sql`UPDATE acquirer_connections SET deep_swept_at = now() - interval '25 hours'
         WHERE id = ${bank.connectionId}::uuid`
-      yield* sweepNow(bank)
-      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
-    })
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+      })
   )
 
   it.effect(

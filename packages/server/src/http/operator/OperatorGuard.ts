@@ -29,7 +29,7 @@ import { Metrics } from "../../base/observability/Metrics.ts"
 import { CurrentRequest, type RequestInfo } from "../../base/observability/RequestContext.ts"
 import { Settings } from "../../base/Settings.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
-import { AccountOf, type ResourceKind, resourceKindOf } from "../../operators/AccountOf.ts"
+import { AccountOf, nameInPath, type ResourceKind, resourceKindOf } from "../../operators/AccountOf.ts"
 import { installation } from "../../operators/Operator.ts"
 import { OperatorSessions } from "../../operators/OperatorSessions.ts"
 import { OperatorTokens } from "../../operators/OperatorTokens.ts"
@@ -86,7 +86,7 @@ export const make = Effect.gen(function* () {
       endpoint.method !== "GET" && accounts === "resource" && !staysPossible(endpoint.path)
         ? notMoved(accountOf, kind!)
         : () => Effect.void
-    const withPersonalData = personalDataOf(audit, endpoint, access, kind)
+    const withPersonalData = personalDataOf(audit, endpoint, access)
 
     return (request, admit) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
@@ -210,9 +210,9 @@ const notMoved =
 const personalDataOf = (
   audit: AuditLog["Service"],
   endpoint: OperatorOperation["endpoint"],
-  { isClear = false, reveals = false }: Access,
-  kind: ResourceKind | undefined
+  { isClear = false, reveals = false }: Access
 ) => {
+  const recorded = new WeakSet<RequestInfo>()
   const masks = (isClear ? [] : [...endpoint.success]).map(maskOf).filter((mask) => mask !== undefined)
 
   /** Masks the answer, or records that it is revealed. */
@@ -225,7 +225,13 @@ const personalDataOf = (
     const isRevealing = reveals && new URLSearchParams(search).get("reveal") === "true"
     if (isRevealing && shown === "masked") return Effect.fail(new Forbidden({}))
     if (isRevealing) {
-      const entry = audit.recordAfter(`${kind}.reveal`)(Effect.succeed({ id: params["id"] ?? "" }))
+      const record = audit.recordAfter(`${nameInPath(endpoint.path)}.reveal`)(
+        Effect.succeed({ id: params["id"] ?? "" })
+      )
+      // A stream is one request, however often it is admitted.
+      const entry = Effect.flatMap(CurrentRequest, (info) =>
+        recorded.has(info) ? Effect.void : Effect.tap(record, () => Effect.sync(() => recorded.add(info)))
+      )
       return Effect.tap(answering, ({ status }) => (status === 200 ? entry : Effect.void))
     }
     if (shown === "clear" || masks.length === 0) return answering

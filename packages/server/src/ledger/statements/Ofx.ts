@@ -67,8 +67,10 @@ const transaction = (of: StatementLine): ReadonlyArray<string> => {
   ]
 }
 
+/** Unique, and the same in each export: a payout of an account has its end-to-end id later than its line. */
 const memoOf = ({ at, transaction: line }: StatementLine): string => {
-  const end = `${at} ${line.end_to_end_id ?? line.id}`
+  const endToEndId = line.type === "payout" && line.balance_after !== null ? null : line.end_to_end_id
+  const end = [at, endToEndId, line.id.slice(-8)].filter(Boolean).join(" ")
   return `${describe(line)
     .replace(/\s+/g, " ")
     .slice(0, 254 - end.length)} ${end}`

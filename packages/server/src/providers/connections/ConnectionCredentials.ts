@@ -75,19 +75,19 @@ export const parametersOf = (input: CredentialsInput): Readonly<Record<string, R
   )
 
 /**
- * The client of a provider that a connection is of: connections of one client see each other's payments. The address is the one that
- * is called, however it is written.
+ * The client of a provider that a connection is of, with the bank account where it names one: connections of one client see each other's
+ * payments. The address is the one that is called, however it is written.
  */
 export const clientOf = (
   profile: string | null,
   { base_url }: { readonly base_url?: string },
-  { client_id }: CredentialsInput
+  { client_id, current_account }: CredentialsInput
 ): string => {
   const baseUrl = base_url ?? profiles.find(({ name }) => name === profile)?.baseUrl ?? null
   const url = baseUrl === null ? null : new URL(baseUrl)
   const address = url === null ? null : `${url.host}${url.pathname.replace(/\/+$/, "")}`
   return createHash("sha256")
-    .update(JSON.stringify([profile, address, client_id ?? null]))
+    .update(JSON.stringify([profile, address, client_id ?? null, current_account ?? null]))
     .digest("hex")
 }
 

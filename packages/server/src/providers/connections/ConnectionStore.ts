@@ -270,8 +270,16 @@ const update = (sql: SqlClient, get: Get): Store["update"] =>
 const clearDefault = (sql: SqlClient, id: string) =>
   sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
 
-/** Keeps the key of a connection, unless it is of another connection of its client. */
+/**
+ * Keeps the key of a connection, unless it is another's of its provider: a key is of one bank account, and two connections would book
+ * each of its payments.
+ */
 const claimKey = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
+  const others = yield* sql`SELECT FROM acquirer_connections c JOIN acquirer_connections other
+      ON other.id <> c.id AND other.pix_key = c.pix_key AND other.profile = c.profile
+      AND other.settings ->> 'base_url' IS NOT DISTINCT FROM c.settings ->> 'base_url'
+    WHERE c.id = ${id}::uuid`
+  if (others.length > 0) return yield* new InvalidStateError({ status: "of another connection" })
   yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
     SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
     ON CONFLICT DO NOTHING`

@@ -52,7 +52,7 @@ export const accountTables = [
   `CREATE UNIQUE INDEX acquirer_connections_default ON acquirer_connections (is_default) WHERE is_default`,
   `-- Every Pix key that a connection has or had. A key of a client is of one connection.
   CREATE TABLE connection_keys (
-    client text NOT NULL, -- the digest of provider, its address and client id
+    client text NOT NULL, -- the digest of provider, its address, client id and current account
     pix_key text NOT NULL,
     connection_id uuid NOT NULL REFERENCES acquirer_connections,
     PRIMARY KEY (client, pix_key)

@@ -52,6 +52,26 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
     })
   )
 
+  it.effect("OPR-99: a key is of one bank account: a second connection with it is refused, whatever its client", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const double = yield* startDouble()
+      yield* connectTo(double)
+      const again = (pix_key: string) =>
+        operate("POST", "/operator/v1/connections", {
+          body: {
+            name: "Another application",
+            profile: double.profile.name,
+            pix_key,
+            settings: { base_url: double.baseUrl, token_url: double.tokenUrl },
+            credentials: { ...operatorCredentials(double), client_id: "another-application" }
+          }
+        })
+      assertRefused(yield* again(double.key), "INVALID_STATE")
+      assert.strictEqual((yield* again("other@example.com")).status, 201)
+    })
+  )
+
   it.effect("OPR-61: PKCS#12 is taken as PEM is", () =>
     Effect.gen(function* () {
       const double = yield* startDouble()
