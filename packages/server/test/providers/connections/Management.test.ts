@@ -57,16 +57,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
       const { operate } = yield* TestService
       const double = yield* startDouble()
       yield* connectTo(double)
+      const credentials = { ...operatorCredentials(double), client_id: "another-application" }
       const again = (pix_key: string) =>
-        operate("POST", "/operator/v1/connections", {
-          body: {
-            name: "Another application",
-            profile: double.profile.name,
-            pix_key,
-            settings: { base_url: double.baseUrl, token_url: double.tokenUrl },
-            credentials: { ...operatorCredentials(double), client_id: "another-application" }
-          }
-        })
+        operate("POST", "/operator/v1/connections", { body: connectionTo(double, { pix_key, credentials }) })
       assertRefused(yield* again(double.key), "INVALID_STATE")
       assert.strictEqual((yield* again("other@example.com")).status, 201)
     })
