@@ -6706,6 +6706,20 @@ WHERE
   AND connection_id = ANY ($1::uuid[])
   AND status <> 'completed';
 
+-- statements/ReconciliationDays.ts claimDue
+UPDATE reconciliations
+SET due_at = now() + interval '1 hour'
+WHERE
+  id IN (
+    SELECT id
+    FROM reconciliations
+    WHERE due_at <= now()
+    ORDER BY coalesce(array_position($1::uuid[], connection_id), 0), due_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+  )
+RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil", looked_up_to AS "lookedUpTo";
+
 -- statements/ReconciliationDays.ts insertDays
 INSERT INTO reconciliations (id, connection_id, day, status, due_at, created_at)
 SELECT id, connection_id, day::date, 'requested', now(), now()

@@ -119,7 +119,7 @@ const account = `json_build_object('name', a.legal_name, 'document', a.document)
 /** The bank did not say later that the money never moved. */
 const isTrueOf = (id: string) => `${contradictionOf(id)} IS DISTINCT FROM 'failed'`
 
-/** When the money of a payout left; `processed_at` is when it was handed to the bank. */
+/** When the books have a payout as completed, as its statement shows it; `processed_at` is when it was handed to the bank. */
 const completedAt = `(SELECT t.created_at FROM ledger_transfers t
     WHERE t.resource_id = p.id AND t.reason = 'payout.completed' AND t.credit = 'acquirer' LIMIT 1)`
 

@@ -69,7 +69,7 @@ export class SweepStore extends Context.Service<
                 SET due_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
                   swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END,
                   returns_from = CASE
-                    WHEN created_at > now() - interval '3 days' THEN NULL
+                    WHEN created_at > now() - interval '5 days' THEN NULL
                     WHEN returns_from IS NOT NULL THEN returns_from
                     WHEN (far_returns_at <= now() - interval '7 days') IS NOT FALSE THEN greatest(created_at, now() - interval '190 days')
                     WHEN (returns_at <= now() - interval '24 hours') IS NOT FALSE THEN greatest(created_at, now() - interval '90 days')

@@ -46,8 +46,8 @@ export class BankReconciliation extends Context.Service<
       const books = yield* BooksOfDay
       const balances = yield* BankBalances
       const healed = yield* makeHealed
-      /** The bank account whose day was compared last. */
-      let last: string | undefined
+      /** Bank accounts whose days were compared, the last one last. */
+      let recent: ReadonlyArray<string> = []
 
       /** Entries, with what both sides have of any day under the ids of what is alone: each counterpart is there with its own. */
       const compared = Effect.fnUntraced(function* (
@@ -101,9 +101,9 @@ export class BankReconciliation extends Context.Service<
 
       return BankReconciliation.of({
         compareDue: Effect.gen(function* () {
-          const claimed = yield* days.claim(last)
+          const claimed = yield* days.claim(recent)
           for (const due of claimed) {
-            last = due.bankAccount
+            recent = [...recent.filter((each) => each !== due.bankAccount), due.bankAccount]
             yield* compareDay(due)
           }
           return claimed.length
@@ -177,14 +177,22 @@ const findEnded = statement(
   LIMIT 1000`
 )
 
-/** The ids of lines without a movement, and of movements without a line. */
-const aloneIn = (entries: ReadonlyArray<Entry>) => ({
-  ofLines: entries.flatMap(({ bank, books }) => (books === undefined ? (bank?.endToEndId ?? []) : [])),
-  ofBooks: entries.flatMap(({ bank, books }) => (bank === undefined ? (books?.ids ?? []) : []))
-})
+/** The ids of lines and movements that have no other side on their day: another day may have it, or another line of it. */
+const aloneIn = (entries: ReadonlyArray<Entry>) => {
+  const alone = entries.filter(({ bank, books }) => bank?.day !== books?.day)
+  return {
+    ofLines: alone.flatMap(({ bank }) => bank?.endToEndId ?? []),
+    ofBooks: alone.flatMap(({ books }) => books?.ids ?? [])
+  }
+}
 
-const withOthers = <A extends { readonly id: string }>(those: ReadonlyArray<A>, others: ReadonlyArray<A>) => {
+/** In the order of days, so that each day's comparison pairs the same. */
+const withOthers = <A extends { readonly id: string; readonly day: string }>(
+  those: ReadonlyArray<A>,
+  others: ReadonlyArray<A>
+) => {
   const known = new Set(those.map(({ id }) => id))
   const added = others.filter(({ id }) => !known.has(id)).map((each) => [each.id, each] as const)
-  return [...those, ...new Map(added).values()]
+  const all = [...those, ...new Map(added).values()]
+  return all.toSorted((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : a.id < b.id ? -1 : 1))
 }

@@ -81,20 +81,22 @@ export const makeHealed = Effect.gen(function* () {
 
   /**
    * Raises payouts that came back. A rail that lists them knows them by the ids of their returns, as lines have to then. `open`: all
-   * lines that may be of one, by their amounts.
+   * lines that may be of one.
    */
   const raiseSentBack = Effect.fnUntraced(function* (
     connectionIds: ReadonlyArray<string>,
     { payouts }: Provider,
     lines: ReadonlyArray<NamedLine>,
-    open: ReadonlyMap<number, ReadonlyArray<NamedLine>>,
+    open: ReadonlyArray<NamedLine>,
     day: string
   ) {
     if (payouts === undefined) return 0
     const isListed = payouts.list !== undefined
+    const mayBe = ({ endToEndId }: NamedLine) => !isListed || endToEndId.startsWith("D")
+    const alike = Map.groupBy(open.filter(mayBe), ({ amount }) => amount)
     const cameBack = lines
-      .filter(({ endToEndId }) => !isListed || endToEndId.startsWith("D"))
-      .map(({ amount, endToEndId: name }) => ({ name, amount, isOnly: open.get(amount)?.length === 1 }))
+      .filter(mayBe)
+      .map(({ amount, endToEndId: name }) => ({ name, amount, isOnly: alike.get(amount)?.length === 1 }))
     let effects = 0
     for (const { amount, connectionId, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
       const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
@@ -129,10 +131,7 @@ export const makeHealed = Effect.gen(function* () {
     )
     if (provider === undefined) return { ...NOTHING, lookedUpTo }
     const { received, unknown, ...found } = yield* lookUp(connectionIds, provider, lines)
-    const open = Map.groupBy(
-      missing.filter(({ endToEndId }) => !received.has(endToEndId)),
-      ({ amount }) => amount
-    )
+    const open = missing.filter(({ endToEndId }) => !received.has(endToEndId))
     const raised = yield* raiseSentBack(connectionIds, provider, unknown, open, day)
     return { ...found, effects: found.effects + raised }
   })

@@ -17,7 +17,7 @@ import { Ids } from "../base/Ids.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { text, uuid } from "../database/statements/Column.ts"
 import { startOf, TODAY } from "../database/statements/Days.ts"
-import { rows, statement } from "../database/statements/Statement.ts"
+import { rows, statement, uuids } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 
 /** Count and cents of the difference of the lines in a state. */
@@ -63,8 +63,8 @@ export class ReconciliationDays extends Context.Service<
     readonly request: (bankAccount: string, day: string) => Effect.Effect<ReconciliationRow, Unavailable>
     /** Makes the days due of which a file has new lines, those of its days on which only the books have something, and the last one before it. */
     readonly requestOf: (statementId: string) => Effect.Effect<void, Unavailable>
-    /** One that is due, if possible of another bank account: none waits for all days of another one. */
-    readonly claim: (other: string | undefined) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
+    /** One that is due: of the bank account whose turn was longest ago. `recent`: those that had one, the last one last. */
+    readonly claim: (recent: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<DueDay>, Unavailable>
     /** Why a day could not be compared, unless it was asked for or claimed since. `isSoon`: it is due again in an hour. */
     readonly failed: (due: DueDay, reason: DayFailure, isSoon: boolean) => Effect.Effect<void, Unavailable>
   }
@@ -101,17 +101,7 @@ export class ReconciliationDays extends Context.Service<
             })
           ),
 
-        claim: (other) =>
-          write(
-            sql<DueDay>`
-              UPDATE reconciliations SET due_at = now() + interval '1 hour'
-              WHERE id IN (
-                SELECT id FROM reconciliations WHERE due_at <= now()
-                ORDER BY connection_id IS NOT DISTINCT FROM ${other ?? null}::uuid, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-              )
-              RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil",
-                looked_up_to AS "lookedUpTo"`
-          ),
+        claim: (recent) => write(sql.unsafe<DueDay>(...claimDue({ recent }))),
 
         failed: (due, reason, isSoon) =>
           Effect.asVoid(
@@ -165,6 +155,17 @@ const daysOfFile = `
     WHERE s.connection_id = l.connection_id AND l.day BETWEEN s.from_day AND s.to_day)
     OR EXISTS (SELECT FROM bank_statement_lines own WHERE own.connection_id = l.connection_id AND own.day = l.day)
   ORDER BY l.day`
+
+const claimDue = statement(
+  { recent: uuids },
+  ({ recent }) => `
+  UPDATE reconciliations SET due_at = now() + interval '1 hour'
+  WHERE id IN (
+    SELECT id FROM reconciliations WHERE due_at <= now()
+    ORDER BY coalesce(array_position(${recent}, connection_id), 0), due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+  )
+  RETURNING id, connection_id AS "bankAccount", day::text AS day, due_at::text AS "claimedUntil", looked_up_to AS "lookedUpTo"`
+)
 
 const insertDays = statement(
   { days: rows({ id: uuid(), connectionId: uuid(), day: text() }) },

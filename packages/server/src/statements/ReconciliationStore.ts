@@ -68,7 +68,7 @@ export class ReconciliationStore extends Context.Service<
   {
     /**
      * What was compared, unless the day was asked for or claimed since. It is due again in an hour where `isSoon`, or where look-ups are
-     * left behind `lookedUpTo`.
+     * left behind `lookedUpTo`, which has moved.
      */
     readonly done: (
       due: DueDay,
@@ -141,10 +141,10 @@ export class ReconciliationStore extends Context.Service<
                   closing = ${closing}::bigint, bank_total = ${sumOf("bank")}::bigint, books_total = ${sumOf("books")}::bigint,
                   states = ${JSON.stringify(sumsOf(entries, due.day))}::json, unmatched = ${unmatched}::integer,
                   lines_left_out = ${shown.length - stored.length}::integer, done_at = now(), looked_up_to = ${lookedUpTo},
-                  due_at = CASE WHEN ${isSoon}::boolean THEN now() + interval '1 hour'
-                    WHEN day <= ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer THEN NULL
-                    WHEN ${lookedUpTo !== null}::boolean THEN now() + interval '1 hour'
-                    WHEN ${unmatched > 0}::boolean THEN now() + interval '24 hours' END
+                  due_at = CASE
+                    WHEN ${isSoon || (lookedUpTo !== null && lookedUpTo !== due.lookedUpTo)}::boolean THEN now() + interval '1 hour'
+                    WHEN ${unmatched > 0}::boolean AND day > ${sql.literal(TODAY)} - ${DAYS_AGAIN}::integer
+                    THEN now() + interval '24 hours' END
                   WHERE id = ${due.id}::uuid`
               })
             )

@@ -183,7 +183,7 @@ const settled = ({ pass }: World) =>
     )
   )
 
-/** A sweep reads from three days ago to PostgreSQL's now, before which the histories are. */
+/** A sweep reads from three days ago, and the daily one from five, to PostgreSQL's now, before which the histories are. */
 const sweep = (world: World) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

@@ -76,19 +76,24 @@ export const parametersOf = (input: CredentialsInput): Readonly<Record<string, R
 
 /**
  * The client of a provider that a connection is of, with the bank account where it names one: connections of one client see each other's
- * payments. The address is the one that is called, however it is written.
+ * payments.
  */
 export const clientOf = (
   profile: string | null,
-  { base_url }: { readonly base_url?: string },
+  settings: { readonly base_url?: string },
   { client_id, current_account }: CredentialsInput
 ): string => {
+  const account = profile === "inter" ? current_account?.replace(/\W/g, "") : undefined
+  return createHash("sha256")
+    .update(JSON.stringify([profile, addressOf(profile, settings), client_id ?? null, account ?? null]))
+    .digest("hex")
+}
+
+/** Where a provider is called, however its address is written. */
+export const addressOf = (profile: string | null, { base_url }: { readonly base_url?: string }): string | null => {
   const baseUrl = base_url ?? profiles.find(({ name }) => name === profile)?.baseUrl ?? null
   const url = baseUrl === null ? null : new URL(baseUrl)
-  const address = url === null ? null : `${url.host}${url.pathname.replace(/\/+$/, "")}`
-  return createHash("sha256")
-    .update(JSON.stringify([profile, address, client_id ?? null, current_account ?? null]))
-    .digest("hex")
+  return url === null ? null : `${url.host}${url.pathname.replace(/\/+$/, "")}`
 }
 
 export const sealCredentials = (secrets: Secrets["Service"], id: string, input: CredentialsInput): string =>

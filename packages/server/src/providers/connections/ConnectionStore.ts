@@ -21,6 +21,7 @@ import { InvalidStateError, NotFoundError, type UnknownCursor } from "../../base
 import { type Page, readPage } from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import { addressOf } from "./ConnectionCredentials.ts"
 
 export interface ConnectionSettings {
   /** Where the provider is, instead of where its profile says. */
@@ -275,11 +276,15 @@ const clearDefault = (sql: SqlClient, id: string) =>
  * each of its payments.
  */
 const claimKey = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
-  const others = yield* sql`SELECT FROM acquirer_connections c JOIN acquirer_connections other
-      ON other.id <> c.id AND other.pix_key = c.pix_key AND other.profile = c.profile
-      AND other.settings ->> 'base_url' IS NOT DISTINCT FROM c.settings ->> 'base_url'
+  yield* sql`SELECT pg_advisory_xact_lock(hashtextextended('pix-key ' || pix_key, 0)) FROM acquirer_connections
+    WHERE id = ${id}::uuid`
+  const holders = yield* sql<{ id: string; profile: string; settings: { readonly base_url?: string } }>`
+    SELECT other.id, other.profile, other.settings FROM acquirer_connections c
+    JOIN acquirer_connections other ON other.pix_key = c.pix_key AND other.profile = c.profile
     WHERE c.id = ${id}::uuid`
-  if (others.length > 0) return yield* new InvalidStateError({ status: "of another connection" })
+  if (new Set(holders.map(({ profile, settings }) => addressOf(profile, settings))).size < holders.length) {
+    return yield* new InvalidStateError({ status: "of another connection" })
+  }
   yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
     SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
     ON CONFLICT DO NOTHING`
