@@ -53,7 +53,7 @@ const slow = [
   "packages/server/test/schema/{Migrations,Privileges}.test.ts",
   "packages/server/test/schema/partitions/{ChangesRetention,IndexRebuild,Money,Retention}.test.ts",
   "packages/server/test/startup/{Cell,ConcurrentStarts,DatabaseTls,Outward,WorkerMetrics}.test.ts",
-  "packages/server/test/statements/{BankBalances,BankReconciliation}.test.ts",
+  "packages/server/test/statements/{BankBalances,BankReconciliation,HealedLines}.test.ts",
   "packages/server/test/webhooks/endpoints/{EndpointChanges,WebhookEndpoints}.test.ts",
   "packages/server/test/webhooks/sending/{DeliveryLimits,Dispatch}.test.ts",
   "packages/server/test/webhooks/fan-out/FanOutQuarantine.test.ts",

@@ -1,139 +1,28 @@
-/** A bank account's day against the books: what matches, what heals, and what is named. */
+/** A bank account's day against the books: what matches, and what is named. */
 import { assert, layer } from "@effect/vitest"
 import type { BalanceTransaction } from "@pix-payments/api/operator/Books"
-import type { BankStatement } from "@pix-payments/api/operator/BankStatements"
 import type { Reconciliation, ReconciliationLine } from "@pix-payments/api/operator/Reconciliations"
-import { inter } from "@pix-payments/psp-double/http/Profiles"
-import { type BookedLine, bookedLines } from "@pix-payments/psp-double/statement/BookedLines"
-import { bankDay, type Dialect, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
+import { bookedLines } from "@pix-payments/psp-double/statement/BookedLines"
+import { bankDay } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, retrieve, until } from "../support/ChargeRequests.ts"
-import {
-  type ConnectedBank,
-  connectedBank,
-  connectedServiceLayer,
-  payAll,
-  pendingCharges,
-  sweepNow
-} from "../support/ConnectedBank.ts"
-import { startDouble } from "../support/Bank.ts"
-import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
+import { connectedBank, connectedServiceLayer, payAll, pendingCharges, sweepNow } from "../support/ConnectedBank.ts"
 import { withoutTriggers } from "../support/Million.ts"
-import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
+import { assertLedgerHolds, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
-
-/** The day after in Brasília. */
-const dayAfter = (day: string) => bankDay(Date.parse(`${day}T15:00:00Z`) + 86_400_000)
-
-const extra = (double: ConnectedBank["double"], cents: number, text: string, endToEndId = ""): BookedLine => ({
-  atMs: double.now(),
-  cents,
-  endToEndId,
-  text
-})
-
-const importing = (
-  { connectionId, double }: ConnectedBank,
-  lines: ReadonlyArray<BookedLine>,
-  dialect: Partial<Dialect> = {},
-  from = bankDay(double.now())
-) => {
-  const today = bankDay(double.now())
-  // A line of the day after, or its days would end today.
-  const tomorrow = { ...extra(double, -5, "TARIFA MENSAL"), atMs: double.now() + 86_400_000 }
-  const file = statementFile(
-    {
-      bank: "364",
-      branch: "0001",
-      account: "12345-6",
-      from,
-      to: dayAfter(today),
-      openingCents: double.provider.settings.openingCents,
-      lines: [...lines, tomorrow]
-    },
-    { ...tidy, ...dialect }
-  )
-  return operated<BankStatement>(
-    "POST",
-    "/bank-statements",
-    { connection_id: connectionId, content: Buffer.from(file).toString("base64") },
-    201
-  )
-}
-
-/** A file of days without a line. */
-const importingEmpty = ({ connectionId }: ConnectedBank, from: string, to: string) => {
-  const file = statementFile(
-    { bank: "364", branch: "0001", account: "12345-6", from, to, openingCents: 0, lines: [] },
-    tidy
-  )
-  return operated<BankStatement>(
-    "POST",
-    "/bank-statements",
-    { connection_id: connectionId, content: Buffer.from(file).toString("base64") },
-    201
-  )
-}
-
-/** The comparisons of a bank account, once none is due. */
-const comparedAll = ({ connectionId }: ConnectedBank) =>
-  Effect.map(
-    eventually(
-      operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${connectionId}`),
-      ({ data }) => data.length > 0 && data.every(({ status }) => status !== "requested")
-    ),
-    ({ data }) => data
-  )
-
-const comparedToday = (bank: ConnectedBank) => comparedDay(bank, bankDay(bank.double.now()))
-
-/** The comparison of a day, once it has been made. */
-const comparedDay = ({ connectionId }: ConnectedBank, day: string) =>
-  Effect.gen(function* () {
-    const asked = yield* operated<Reconciliation>("POST", "/reconciliations", { connection_id: connectionId, day }, 202)
-    assert.strictEqual(asked.day, day)
-    const done = yield* eventually(
-      operated<Reconciliation>("GET", `/reconciliations/${asked.id}`),
-      ({ status }) => status !== "requested"
-    )
-    const { data: lines } = yield* operated<{ data: ReadonlyArray<ReconciliationLine> }>(
-      "GET",
-      `/reconciliations/${asked.id}/lines?limit=100`
-    )
-    return { ...done, lines }
-  })
-
-/** Inter's rail has no list of what came back. */
-const paidOutAtInter = Effect.fnUntraced(function* (seed: number) {
-  const { makeCaller } = yield* TestService
-  const double = yield* startDouble({ seed, variant: inter, settings: { openingCents: 100_000 } })
-  const credentials = { ...operatorCredentials(double), current_account: "1" }
-  const { id: connectionId } = yield* connectTo(double, { profile: "inter", credentials })
-  const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
-  yield* fund(bank.accountId, 10_000)
-  yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: connectionId })
-  const { id } = yield* paidOut(bank.key, { amount: 800 })
-  return { bank, payout: yield* payoutReaching(bank.key, id, "completed") }
-})
-
-const returnsOf = ({ id }: { readonly id: string }) =>
-  Effect.map(
-    operated<{ data: ReadonlyArray<{ payout_id: string }> }>("GET", "/exceptions?kind=returned_payout"),
-    ({ data }) => data.filter(({ payout_id }) => payout_id === id)
-  )
-
-/** No sweep finds anything from now on. */
-const withoutSweeps = ({ connectionId }: ConnectedBank) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`UPDATE acquirer_connections SET due_at = now() + interval '1 day' WHERE id = ${connectionId}::uuid`
-  )
-
-const counted = ({ states }: Reconciliation) =>
-  Object.fromEntries(states.map(({ count, difference, state }) => [state, `${count} ${difference}`]))
+import {
+  extra,
+  importing,
+  importingEmpty,
+  comparedAll,
+  comparedToday,
+  comparedDay,
+  withoutSweeps,
+  counted
+} from "../support/BankDays.ts"
 
 layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation with the bank", (it) => {
   it.effect("OPR-277, OPR-278, OPR-279: a day is matched, healed, and explained cent by cent", () =>
@@ -187,35 +76,6 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       // Compared again, it is the same. With the whole statement, only what is not Pix differs.
       assert.deepStrictEqual(counted(yield* comparedToday(bank)), counted(day))
     })
-  )
-
-  it.effect(
-    "OPR-279: 200 Pix are looked up at once; neither payments out nor those of another key hold a lost one back",
-    () =>
-      Effect.gen(function* () {
-        const bank = yield* connectedBank({ settings: { keys: [OWN_KEY, OTHER_KEY] } })
-        const { double, key } = bank
-        yield* withoutSweeps(bank)
-        const charges = yield* pendingCharges(bank, 1, 1000)
-        for (let index = 0; index < 210; index++) double.provider.receipts.receive({ key: OTHER_KEY, cents: 7 })
-        payAll(bank, charges)
-        const out = Array.from({ length: 210 }, (_, index) => ({
-          ...extra(double, -5000, "PIX ENVIADO"),
-          endToEndId: `E1234567820261125120000000000${String(index).padStart(3, "0")}`
-        }))
-        yield* importing(bank, [...out, ...bookedLines(double.provider)])
-        const first = counted(yield* comparedToday(bank))
-        // Whose ids come first is chance: the lost one is among those that are looked up, or behind them.
-        assert.include(["200 1400", "199 1393"], first.other_key)
-        // It is due again by itself, an hour later.
-        const [due] = yield* (yield* SqlClient)<{ minutes: number }>`
-        SELECT round(extract(epoch FROM due_at - now()) / 60)::integer AS minutes FROM reconciliations
-        WHERE connection_id = ${bank.connectionId}::uuid AND day = ${bankDay(double.now())}::date`
-        assert.isTrue(due !== undefined && due.minutes > 30 && due.minutes <= 60, `${due?.minutes}`)
-        const second = counted(yield* comparedToday(bank))
-        assert.deepStrictEqual([second.other_key, second.missing_here], ["210 1470", `210 ${-210 * 5000}`])
-        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "paid")
-      })
   )
 
   it.effect("OPR-282: a line that an operator explained is unmatched no more, as long as it is the same", () =>
@@ -375,43 +235,6 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
       })
   )
 
-  it.effect(
-    "OPR-279: Pix that the provider does not know hold no lost one back: the next comparison goes on behind them",
-    () =>
-      Effect.gen(function* () {
-        const bank = yield* connectedBank()
-        const { double, key } = bank
-        const sql = yield* SqlClient
-        yield* withoutSweeps(bank)
-        const charges = yield* pendingCharges(bank, 1, 1000)
-        payAll(bank, charges)
-        const unknown = Array.from({ length: 210 }, (_, index) => ({
-          ...extra(double, 5, "PIX RECEBIDO"),
-          endToEndId: `E0000000020261125120000000000${String(index).padStart(3, "0")}`
-        }))
-        const without = Array.from({ length: 210 }, () => extra(double, 3, "PIX RECEBIDO"))
-        yield* importing(bank, [...unknown, ...without, ...bookedLines(double.provider)])
-        const isDone = (after: string) =>
-          eventually(
-            sql<{ done: string | null; due: number | null }>`
-            SELECT done_at::text AS done, extract(epoch FROM due_at - now())::float8 / 60 AS due FROM reconciliations
-            WHERE connection_id = ${bank.connectionId}::uuid AND day = ${bankDay(double.now())}::date AND status = 'done'`,
-            ([row]) => row !== undefined && row.done !== after
-          )
-        const [first] = yield* isDone("")
-        assert.isTrue(first!.due! > 30 && first!.due! <= 60, `${first!.due}`)
-        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "pending")
-        let last = first!
-        while (last.due! <= 60) {
-          yield* sql`UPDATE reconciliations SET due_at = now() WHERE connection_id = ${bank.connectionId}::uuid`
-          const [next] = yield* isDone(last.done!)
-          last = next!
-        }
-        // All had their turn: they are looked up again a day later.
-        assert.strictEqual((yield* retrieve(key, charges[0]!.id)).body.status, "paid")
-      })
-  )
-
   it.effect("OPR-277: returns of money that fits no charge meet the bank's lines of other days", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
@@ -450,103 +273,6 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
         returned.flatMap(({ net, return_id }) => (net < 0 ? [return_id] : [])),
         lines.flatMap(({ cents, endToEndId }) => (cents < 0 ? [endToEndId] : []))
       )
-    })
-  )
-
-  it.effect("OPR-279: a payout that came back at a rail without a list is an exception once", () =>
-    Effect.gen(function* () {
-      const { bank, payout } = yield* paidOutAtInter(77)
-      const { id } = payout
-      const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
-      Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
-
-      yield* importing(bank, bookedLines(bank.double.provider))
-      const day = yield* comparedToday(bank)
-      assert.deepStrictEqual(counted(day), { matched: "2 0" })
-      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number; status: string }> }>(
-        "GET",
-        `/exceptions?kind=returned_payout`
-      )
-      assert.deepStrictEqual(
-        data.filter(({ payout_id }) => payout_id === id).map(({ amount, status }) => [amount, status]),
-        [[800, "open"]]
-      )
-      yield* comparedToday(bank)
-      const again = yield* operated<{ data: ReadonlyArray<{ payout_id: string }> }>(
-        "GET",
-        `/exceptions?kind=returned_payout`
-      )
-      assert.lengthOf(again.data, data.length)
-      yield* assertLedgerHolds
-    })
-  )
-
-  it.effect("OPR-279: a Pix that the provider has as received is no payout of its amount that came back", () =>
-    Effect.gen(function* () {
-      const { bank, payout } = yield* paidOutAtInter(79)
-      const { double } = bank
-      const charges = yield* pendingCharges(bank, 1, 800)
-      yield* sweepNow(bank)
-      yield* withoutSweeps(bank)
-      payAll(bank, charges)
-
-      yield* importing(bank, bookedLines(double.provider))
-      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0" })
-      assert.strictEqual((yield* retrieve(bank.key, charges[0]!.id)).body.status, "paid")
-      assert.lengthOf(yield* returnsOf(payout), 0)
-      yield* assertLedgerHolds
-    })
-  )
-
-  it.effect(
-    "OPR-279: of two lines with the amount of a payout neither came back, although one is looked up later",
-    () =>
-      Effect.gen(function* () {
-        const { bank, payout } = yield* paidOutAtInter(80)
-        yield* withoutSweeps(bank)
-        const unknown = (index: number, cents: number) => ({
-          ...extra(bank.double, cents, "PIX RECEBIDO"),
-          endToEndId: `E0000000020261125120000000000${String(index).padStart(3, "0")}`
-        })
-        const others = Array.from({ length: 210 }, (_, index) => unknown(index + 1, 5))
-        yield* importing(bank, [unknown(0, 800), ...others, unknown(211, 800), ...bookedLines(bank.double.provider)])
-        for (const _ of ["first", "second"]) {
-          yield* comparedToday(bank)
-          assert.lengthOf(yield* returnsOf(payout), 0)
-        }
-      })
-  )
-
-  it.effect("OPR-279: so is one that the rail's list had too late, and the list does not raise it again", () =>
-    Effect.gen(function* () {
-      const double = yield* startDouble({ seed: 78, profile: "efi", settings: { openingCents: 100_000 } })
-      const { id: connectionId } = yield* connectTo(double, { profile: "efi" })
-      const { makeCaller } = yield* TestService
-      const bank: ConnectedBank = { double, connectionId, ...(yield* makeCaller()), url: "", secretUrl: "" }
-      yield* fund(bank.accountId, 10_000)
-      yield* operated("PATCH", `/accounts/${bank.accountId}`, { connection_id: connectionId })
-      const { id } = yield* paidOut(bank.key, { amount: 800 })
-      yield* payoutReaching(bank.key, id, "completed")
-      // No sweep finds it at the same moment.
-      yield* sweepNow(bank)
-      const sql = yield* SqlClient
-      yield* sql`UPDATE acquirer_connections SET due_at = now() + interval '1 minute' WHERE id = ${connectionId}::uuid`
-      const [sent] = double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 1 }).items
-      Result.getOrThrow(double.provider.payouts.receiveReturn(sent!.id, 800))
-      // A line of its amount that is no return does not make it one of two.
-      const other = { ...extra(double, 800, "PIX RECEBIDO"), endToEndId: "E0000000020261125120000000000001" }
-      yield* importing(bank, [...bookedLines(double.provider), other])
-      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "2 0", missing_here: "1 800" })
-      yield* sweepNow(bank)
-      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number }> }>(
-        "GET",
-        "/exceptions?kind=returned_payout"
-      )
-      assert.deepStrictEqual(
-        data.flatMap(({ amount, payout_id }) => (payout_id === id ? [amount] : [])),
-        [800]
-      )
-      yield* assertLedgerHolds
     })
   )
 
