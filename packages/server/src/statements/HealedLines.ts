@@ -22,14 +22,7 @@ import type { DueDay } from "./ReconciliationDays.ts"
 /** A line that names its Pix or return. */
 type NamedLine = BankLine & { readonly endToEndId: string }
 
-interface Healed {
-  /** Ids of other keys. */
-  readonly foreign: ReadonlySet<string>
-  readonly effects: number
-  /** The last id that was looked up, where more are to be; null: none. */
-  readonly lookedUpTo: string | null
-}
-
+/** Gives the ids of other keys, how much had an effect, and the last id that was looked up, where more are to be. */
 export const makeHealed = Effect.gen(function* () {
   const acquirer = yield* Acquirer
   const books = yield* BooksOfDay
@@ -147,4 +140,4 @@ const LOOK_UPS_MS = 30_000
 /** Answers that do not come, in a row. */
 const MOST_UNCLEAR = 3
 
-const NOTHING: Pick<Healed, "foreign" | "effects"> = { foreign: new Set(), effects: 0 }
+const NOTHING = { foreign: new Set<string>(), effects: 0 }
