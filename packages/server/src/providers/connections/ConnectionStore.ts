@@ -257,7 +257,9 @@ const update = (sql: SqlClient, get: Get): Store["update"] =>
             OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
           RETURNING id`
         if (changed.length > 0) {
-          if (changes.client !== undefined) yield* claimKey(sql, id, changes.client)
+          if (changes.client === undefined) return
+          yield* assertNoneOpen(sql, id, changes.client)
+          yield* claimKey(sql, id, changes.client)
           return
         }
         yield* get(id)
@@ -270,6 +272,15 @@ const update = (sql: SqlClient, get: Get): Store["update"] =>
 /** There is one default connection at most. */
 const clearDefault = (sql: SqlClient, id: string) =>
   sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
+
+/** Another client may be another bank account, which would be sent what this one may have done. */
+const assertNoneOpen = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
+  const open = yield* sql`SELECT WHERE NOT EXISTS (
+      SELECT FROM connection_keys WHERE connection_id = ${id}::uuid AND client = ${client}::text)
+    AND (EXISTS (SELECT FROM payouts WHERE status = 'processing' AND connection_id = ${id}::uuid)
+      OR EXISTS (SELECT FROM acquirer_orders WHERE state = 'ordered' AND connection_id = ${id}::uuid))`
+  if (open.length > 0) return yield* new InvalidStateError({ status: "with open orders" })
+})
 
 /**
  * Keeps the key of a connection, unless it is another's of its provider: a key is of one bank account, and two connections would book

@@ -197,7 +197,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
     "OPR-62, OPR-67, PAY-6: the default connection serves accounts without one, and a payout keeps its connection",
     () =>
       Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
+        const { makeCaller, operate } = yield* TestService
         const { accountId, key } = yield* makeCaller()
         const double = yield* startDouble({ profile: "efi", settings: { openingCents: 10_000 } })
         const first = yield* connectTo(double, { is_default: true })
@@ -209,6 +209,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
         const payout = (yield* payOut(key)).body
         const done = yield* eventually(paymentOf(payout.id), (row) => row?.processed_at !== null)
         assert.deepInclude(done, { connection_id: first.id })
+
+        // Another client may be another bank account. A secret is none.
+        const patched = (credentials: Fields) =>
+          operate("PATCH", `/operator/v1/connections/${first.id}`, { body: { credentials } })
+        assertRefused(yield* patched({ client_id: "another-application" }), "INVALID_STATE")
+        assert.strictEqual((yield* patched({ client_secret: double.clientSecret })).status, 200)
 
         // The default moves on; what was sent is asked for where it was sent.
         yield* operated("PATCH", `/connections/${second.id}`, { is_default: true })
