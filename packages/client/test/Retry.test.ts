@@ -73,18 +73,19 @@ describe("retries", () => {
   })
 
   it("an error response with an incomplete body is an error by its status", async () => {
-    const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
-      (response, status) => {
-        response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
-        response.socket?.end()
-      },
-      // The connection stays open without further bytes.
-      (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`),
-      (response, status) => void response.writeHead(status).end(`{"code":`)
+    const halves: ReadonlyArray<readonly [timeoutMs: number, (response: ServerResponse, status: number) => void]> = [
+      [
+        30_000,
+        (response, status) => {
+          response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+          response.socket?.end()
+        }
+      ],
+      // The connection stays open without further bytes. As many milliseconds as a busy machine needs for the headers.
+      [5000, (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)],
+      [30_000, (response, status) => void response.writeHead(status).end(`{"code":`)]
     ]
-    for (const half of halves) {
-      // As many milliseconds as a busy machine needs for the headers.
-      const timeoutMs = 1000
+    for (const [timeoutMs, half] of halves) {
       const statuses = [400, 401, 404, 422].map(async (status) => {
         await using stub = await startStub((response) => half(response, status))
         const error = await failureOf(clientOf(stub.url, { timeoutMs }).charges.create(someCharge))
@@ -136,7 +137,7 @@ describe("retries", () => {
       if (count === 2) return void response.writeHead(201, { "content-length": "1000" }).write("{")
       json(response, 201, chargeOf())
     })
-    const { response } = await clientOf(stub.url, { timeoutMs: 1000 }).charges.create(someCharge).withResponse()
+    const { response } = await clientOf(stub.url, { timeoutMs: 3000 }).charges.create(someCharge).withResponse()
     assert.strictEqual(response.attempts, 3)
     const error = await failureOf(
       clientOf(stub.url, { fetch: () => new Promise(() => {}), timeoutMs: 20, maxRetries: 1 }).balance.retrieve()
