@@ -278,20 +278,10 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
 
   it.effect("OPR-280: a day of a file without a line of it is compared where the books have a movement", () =>
     Effect.gen(function* () {
-      const bank = yield* connectedBank()
-      const sql = yield* SqlClient
-      payAll(bank, yield* pendingCharges(bank, 1, 1300))
-      yield* sweepNow(bank)
-      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
-      // The bank never booked it.
-      yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(4)}::date
-        WHERE connection_id = ${bank.connectionId}::uuid`)
+      const { bank, dayBefore } = yield* neverBooked(4)
       yield* importing(bank, [], {}, dayBefore(6))
-      const compared = yield* eventually(
-        operated<{ data: ReadonlyArray<Reconciliation> }>("GET", `/reconciliations?connection_id=${bank.connectionId}`),
-        ({ data }) => data.every(({ status }) => status !== "requested")
-      )
-      const found = compared.data.filter(({ states }) => states.some(({ state }) => state === "missing_there"))
+      const compared = yield* comparedAll(bank)
+      const found = compared.filter(({ states }) => states.some(({ state }) => state === "missing_there"))
       assert.deepStrictEqual(
         found.map(({ day, difference }) => [day, difference]),
         [[dayBefore(4), -1300]]
@@ -301,13 +291,7 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
 
   it.effect("OPR-277, OPR-280: what the bank never booked is missing there once any later day has a statement", () =>
     Effect.gen(function* () {
-      const bank = yield* connectedBank()
-      const sql = yield* SqlClient
-      payAll(bank, yield* pendingCharges(bank, 1, 1300))
-      yield* sweepNow(bank)
-      const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
-      yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(6)}::date
-        WHERE connection_id = ${bank.connectionId}::uuid`)
+      const { bank, dayBefore } = yield* neverBooked(6)
       const statesOf = Effect.map(comparedAll(bank), (data) => counted(data.find(({ day }) => day === dayBefore(6))!))
       yield* importingEmpty(bank, dayBefore(6), dayBefore(6))
       assert.deepStrictEqual(yield* statesOf, { timing: "1 -1300" })
@@ -366,3 +350,15 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("reconciliation wi
 
 const OWN_KEY = "7d9f0335-8dcc-4054-9bf9-0dbd61d36906"
 const OTHER_KEY = "pix@example.com"
+
+/** The books have a payment some days ago that the bank never booked. */
+const neverBooked = Effect.fnUntraced(function* (daysAgo: number) {
+  const bank = yield* connectedBank()
+  const sql = yield* SqlClient
+  payAll(bank, yield* pendingCharges(bank, 1, 1300))
+  yield* sweepNow(bank)
+  const dayBefore = (count: number) => bankDay(bank.double.now() - count * 86_400_000)
+  yield* withoutTriggers(sql`UPDATE ledger_transfers SET day = ${dayBefore(daysAgo)}::date
+    WHERE connection_id = ${bank.connectionId}::uuid`)
+  return { bank, dayBefore }
+})
