@@ -7,7 +7,7 @@
  * - Where the proof fails, nothing was done. `staleCaller` says so, and the request starts again with a confirmed caller
  *   (`http/public/KeyGuard.ts`). So a revocation takes effect with the next request, in every process (KEY-4).
  *
- * The proof is the row of `caller_generation`. Each change of keys, applications, accounts, connections and settings replaces its
+ * The proof is the row of `caller_generation`. Each change of keys, applications, accounts, limits, connections and settings replaces its
  * value in its own commit, by triggers. While the value is the same, all that was read with it is as it was, except a key's
  * expiry, which the proof compares with PostgreSQL's clock.
  *

@@ -5,7 +5,7 @@
  * - A body is not waited for without a key that is known.
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
  * - While nobody may be called, a creation is `SERVICE_UNAVAILABLE`; so is every request of an account that moves to another cell, or has.
- * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where no statement proves
+ * - A request is never refused on cached data, except by its account's share of the places. A `revalidating` operation runs with the cached caller. Where no statement proves
  *   that the caller is as cached (`accounts/Caller.ts`), the request starts again here, with a confirmed one.
  *
  * Rules: KEY-1 to KEY-7. Why: docs/decisions/0009-confirmed-cache.md.
