@@ -16,6 +16,8 @@
  * Why files share their process: loading Effect takes longer than most of them. So a test counts only those metrics and log lines
  * that are of its own service.
  */
+import { appendFileSync, mkdirSync } from "node:fs"
+
 import { defineConfig } from "vitest/config"
 import type { Reporter } from "vitest/reporters"
 
@@ -71,7 +73,10 @@ const runtimes = [
   "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Prism,Shop,Tasks}.test.ts"
 ]
 
-/** Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. */
+/**
+ * Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. The list is in
+ * `.vitest/failed.txt` too: where one run follows another, it is shown again after the last one.
+ */
 const failures = (): Reporter => {
   const failed: Array<string> = []
   return {
@@ -82,7 +87,11 @@ const failures = (): Reporter => {
       failed.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...messages].join("\n"))
     },
     onTestRunEnd: () => {
-      if (failed.length > 0) process.stdout.write(`Failed:\n${failed.join("\n")}\n`)
+      if (failed.length === 0) return
+      const list = `Failed:\n${failed.join("\n")}\n`
+      process.stdout.write(list)
+      mkdirSync(".vitest", { recursive: true })
+      appendFileSync(".vitest/failed.txt", list)
     }
   }
 }

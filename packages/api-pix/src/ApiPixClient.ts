@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
 import type { Page } from "./Decoding.ts"
-import { checkedId, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
+import { checkedId, repeated, settledBy } from "./Lookup.ts"
 import {
   type Cob,
   decodeCob,
@@ -45,8 +45,6 @@ export interface ReturnOrder {
   readonly cents: number
   readonly nature?: "ORIGINAL" | "RETIRADA"
   readonly description?: string
-  /** Until when a request of an earlier attempt may still be on its way. Before that, a refusal is `Unclear`. */
-  readonly inFlightUntilMs?: number
 }
 
 export interface ApiPixClient {
@@ -199,8 +197,7 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
         Effect.flatMap((path) =>
           ask(connection, RETURN, { method: "PUT", below: "pix", path, body: returnBody(order) }, decodeReturn, fits)
         ),
-        settledBy(RETURN, findReturn(order.endToEndId, order.id, fits)),
-        unlessInFlight(RETURN, order.inFlightUntilMs)
+        settledBy(RETURN, findReturn(order.endToEndId, order.id, fits))
       )
     },
     findReturn: (endToEndId, id) => findReturn(endToEndId, id),

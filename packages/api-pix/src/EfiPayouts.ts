@@ -24,7 +24,7 @@ import {
   positiveAmount,
   required
 } from "./Decoding.ts"
-import { checkedId, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
+import { checkedId, repeated, settledBy } from "./Lookup.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
 import { callForPage } from "./Pages.ts"
 import type { Payee, Payout, PayoutOrder, Payouts } from "./Payouts.ts"
@@ -103,7 +103,6 @@ export const makeEfiPayouts = (connection: Connection): Payouts => {
       return checkedId(SEND, ID, order.id).pipe(
         Effect.andThen(ask(connection, SEND, call, decodePayout, fitsOf(order))),
         settledBy(SEND, find(order)),
-        unlessInFlight(SEND, order.inFlightUntilMs),
         inTurn
       )
     },

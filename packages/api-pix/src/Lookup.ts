@@ -1,5 +1,4 @@
 /** Look-ups: repeated when they fail, and used to find what an unclear order has become. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { Limits } from "./Connection.ts"
@@ -40,22 +39,6 @@ export const settledBy =
           })
         )
     )
-
-/** A refusal of a repeated order says nothing about a request that may still be on its way: it is `Unclear` until then. */
-export const unlessInFlight =
-  ({ name: operation }: Operation, inFlightUntilMs: number | undefined) =>
-  <A>(order: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
-    inFlightUntilMs === undefined
-      ? order
-      : Effect.catchTag(order, "Refused", (refused) =>
-          Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-            Effect.fail(
-              nowMs < inFlightUntilMs
-                ? new Unclear({ operation, kind: "not-found-yet", reason: `refused as ${refused.code} when repeated` })
-                : refused
-            )
-          )
-        )
 
 const afterLookup = ({ name: operation }: Operation, order: Failure, lookUp: Failure): Failure => {
   if (lookUp._tag !== "NotFound") {

@@ -44,11 +44,8 @@ export interface PayoutOrder extends PayoutQuestion {
   readonly payerKey: string
   readonly message?: string
   readonly payee: Payee
-  /**
-   * Until when a request of an earlier attempt may still be on its way; undefined for the first. Before that, a refusal
-   * says nothing about the earlier request, and is `Unclear`.
-   */
-  readonly inFlightUntilMs?: number
+  /** Whether there was an earlier request for it, which may have been executed. */
+  readonly isRepeated: boolean
   /**
    * Keeps the provider's name of this payout for good. Where a rail has two phases it runs before the phase that moves
    * money, which does not begin unless this has succeeded.

@@ -120,6 +120,8 @@ export interface PayoutOrder extends PayoutQuestion {
   readonly recipientName: string | null
   readonly recipientDocument: string | null
   readonly description: string | null
+  /** Whether there was an earlier request for it, which may have been executed. */
+  readonly isRepeated: boolean
   /** Stores such a name. The provider is asked to move money only afterwards. */
   readonly keepReference: (reference: string) => Effect.Effect<void, AcquirerUnclear>
 }

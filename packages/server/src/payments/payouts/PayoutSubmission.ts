@@ -7,7 +7,8 @@
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
- *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since.
+ *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since, nor at a
+ *   provider that finds no payout by our id (Inter): a person settles it.
  * - A process that was stopped beyond its lease sends nothing.
  * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
@@ -53,7 +54,7 @@ export class PayoutSubmission extends Context.Service<
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
-      const orderOf = ({ orderId, payout }: ClaimedPayout): PayoutOrder => ({
+      const orderOf = ({ attempts, orderId, payout }: ClaimedPayout): PayoutOrder => ({
         id: orderId,
         amount: payout.amount,
         method: payout.method,
@@ -64,6 +65,7 @@ export class PayoutSubmission extends Context.Service<
         recipientDocument: payout.recipientDocument,
         description: payout.description,
         reference: payout.providerReference,
+        isRepeated: attempts > 1,
         keepReference: (reference) =>
           Effect.matchEffect(claims.keepReference(payout.id, payout.providerReference, reference), {
             onFailure: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" })),

@@ -356,8 +356,7 @@ const orderedFrom = (order: PayoutOrder, payerKey: string): Ordered | undefined 
     id: providerIdOf(order.id),
     reference: order.reference ?? undefined,
     cents: order.amount,
-    // `PayoutSubmission` decides what a refusal of a repeated order means.
-    inFlightUntilMs: 0,
+    isRepeated: order.isRepeated,
     payerKey,
     ...(order.description !== null && order.description !== "" && { message: order.description }),
     payee,

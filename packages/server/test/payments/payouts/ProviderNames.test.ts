@@ -1,4 +1,4 @@
-/** What a provider names a payout, where it names two the same. */
+/** What a provider names a payout: where it names two the same, and where the name is lost. */
 import { assert, layer } from "@effect/vitest"
 import * as doubles from "@pix-payments/psp-double/http/Profiles"
 import * as Effect from "effect/Effect"
@@ -17,18 +17,10 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
       "PAY-6: is of one payout: an answer with the name of another one is unclear, and the payout is sent again",
       () =>
         Effect.gen(function* () {
-          const sql = yield* SqlClient
-          const { makeCaller } = yield* TestService
-          const double = yield* startDouble({ variant: doubles.inter, settings: { openingCents: 100_000 } })
-          const credentials = { ...operatorCredentials(double), current_account: "1" }
-          const connection = yield* connectTo(double, { profile: "inter", credentials })
-          const { accountId, key } = yield* makeCaller()
-          yield* fund(accountId, 10_000)
-          yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: connection.id })
+          const { double, dueNow, key, sent } = yield* payerAtInter
           const first = yield* paidOut(key)
           yield* submittedPayout(key, first.id)
           const { payouts } = double.provider
-          const sent = () => payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 10 }).items
           const before = sent()[0]!
           // As a cache that does not look at the idempotency key.
           const honest = payouts.send
@@ -41,7 +33,6 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
           )
           Object.assign(payouts, { send: honest })
           yield* Effect.promise(() => double.settle())
-          const dueNow = sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid AND status = 'processing' AND due_at > now()`
           yield* eventually(
             Effect.andThen(dueNow, retrievePayout(key, first.id)),
             ({ body }) => body.status === "completed"
@@ -53,5 +44,51 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
           assert.notStrictEqual(completed.end_to_end_id, before.endToEndId)
         })
     )
+
+    it.effect(
+      "PAY-6: is lost with the first answer: a bank that refuses the repeated request may have paid the first",
+      () =>
+        Effect.gen(function* () {
+          const { double, dueNow, key, sent } = yield* payerAtInter
+          const { payouts } = double.provider
+          const honest = payouts.send
+          let requests = 0
+          const denied: ReturnType<typeof honest> = Result.fail({ _tag: "PayoutDenied" })
+          // As a bank that forgets its idempotency keys.
+          const send: typeof honest = (id, order) => (requests++ === 0 ? honest(`forgotten ${id}`, order) : denied)
+          Object.assign(payouts, { send })
+          double.faults.once("dropped-after", { path: /banking/ })
+          const { id } = yield* paidOut(key)
+          yield* eventually(
+            Effect.andThen(
+              dueNow,
+              Effect.sync(() => requests)
+            ),
+            (count) => count > REFUSED_FOR_GOOD_AFTER
+          )
+          assert.strictEqual(sent().length, 1)
+          assert.strictEqual((yield* retrievePayout(key, id)).body.status, "processing")
+        })
+    )
   }
 )
+
+/** As many requests, each under a refusal, end a payout that can be looked up. */
+const REFUSED_FOR_GOOD_AFTER = 10
+
+const payerAtInter = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { makeCaller } = yield* TestService
+  const double = yield* startDouble({ variant: doubles.inter, settings: { openingCents: 100_000 } })
+  const credentials = { ...operatorCredentials(double), current_account: "1" }
+  const connection = yield* connectTo(double, { profile: "inter", credentials })
+  const { accountId, key } = yield* makeCaller()
+  yield* fund(accountId, 10_000)
+  yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: connection.id })
+  return {
+    double,
+    key,
+    dueNow: sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid AND status = 'processing' AND due_at > now()`,
+    sent: () => double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 10 }).items
+  }
+})

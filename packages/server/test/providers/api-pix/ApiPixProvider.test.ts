@@ -47,6 +47,7 @@ const payout = (changes: Partial<PayoutOrder> = {}): PayoutOrder => ({
   recipientDocument: null,
   description: null,
   reference: null,
+  isRepeated: false,
   keepReference: () => Effect.void,
   ...changes
 })
