@@ -227,8 +227,8 @@ const postgresAlone: Contender = {
   name: "postgres alone",
   description:
     "a limit: the same rows in batches of 50 generated inside PostgreSQL, with as many commits as a batch of the " +
-    "service, or the one query of a page; 4 connections, no HTTP, no rules (peers/postgres-alone.ts)",
-  jobs: ["create-charge", "list-first", "list-500", "create-payout-hot", "create-payout-16"],
+    "service, the one query of a page, or one look-up of ten ids for ten gets; 4 connections, no HTTP, no rules (peers/postgres-alone.ts)",
+  jobs: ["create-charge", "get-charge", "list-first", "list-500", "create-payout-hot", "create-payout-16"],
   minConnections: 8,
   stores: "rows",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {

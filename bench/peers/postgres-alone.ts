@@ -1,6 +1,7 @@
 /**
  * The limit that PostgreSQL sets: the same rows in batches of 50 generated inside PostgreSQL, with as many commits as a
- * batch of the service, and the one prepared query of a page. Four connections, no HTTP, no rules, no decoding.
+ * batch of the service, the one prepared query of a page, and one look-up of ten ids for ten gets. Four connections, no HTTP, no rules, no
+ * decoding.
  *
  * It takes the commands of the load generator. Environment: DATABASE_URL.
  *
@@ -15,6 +16,9 @@ import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
 import { chargeData } from "../load/SampleCharge.ts"
 
 const BATCH = 50
+
+/** As many as a statement of the service has at 64 connections. */
+const GETS = 10
 
 const CONNECTIONS = 4
 
@@ -42,6 +46,20 @@ const createPayouts =
     return BATCH
   }
 
+/** Values stay as the driver received them. */
+const undecoded = { rowMode: "array" as const, types: { getTypeParser: () => (value: unknown) => value } }
+
+const getCharges = ({ prepared: [, count, every] }: LoadCommand): Iteration => {
+  const randomId = () => chargeIdOf(Number(every) * (1 + Math.floor(Math.random() * (Number(count) / Number(every)))))
+  const query = { name: "get", text: `SELECT ${listed} FROM charges WHERE id = ANY ($1::uuid[])`, ...undecoded }
+  return async (database) => {
+    const ids = new Set(Array.from({ length: GETS }, randomId))
+    const { rows } = await database.query({ ...query, values: [[...ids]] })
+    if (rows.length !== ids.size) throw new Error(`${rows.length} charges of ${ids.size}`)
+    return rows.length
+  }
+}
+
 const listCharges = (account: string, before: string | undefined): Iteration => {
   const query = {
     name: "list",
@@ -49,9 +67,7 @@ const listCharges = (account: string, before: string | undefined): Iteration => 
       WHERE account_id = $1 AND origin = 'api' ${before === undefined ? "" : "AND id < $2"}
       ORDER BY id DESC LIMIT 21`,
     values: before === undefined ? [account] : [account, before],
-    rowMode: "array" as const,
-    // Values stay as the driver received them.
-    types: { getTypeParser: () => (value: unknown) => value }
+    ...undecoded
   }
   return async (database) => {
     const { rows } = await database.query(query)
@@ -62,6 +78,7 @@ const listCharges = (account: string, before: string | undefined): Iteration => 
 
 const iterationOf = async (command: LoadCommand, database: Client): Promise<Iteration> => {
   if (command.job === "create-charge") return createCharges(command)
+  if (command.job === "get-charge") return getCharges(command)
   const isList = command.job.startsWith("list-")
   const keys = isList ? command.prepared.slice(0, 1) : command.prepared
   const { rows } = await database.query<{ readonly account_id: string }>(

@@ -78,11 +78,12 @@ describe("bench", () => {
     ]
     const contenders = "fastify+pg,pix-payments,postgres alone,one at a time,plain undici"
     const { lines, stdout } = await smokeRun(["--jobs", jobs.join(","), "--contenders", contenders])
-    const turns = lines.slice(0, 24)
+    const turns = lines.slice(0, 25)
     expect(namesOf(turns)).toEqual([
       // get-charge
       "10000 fastify+pg",
       "10000 pix-payments",
+      "10000 postgres alone",
       // list-first
       "10000 fastify+pg",
       "10000 pix-payments",
@@ -115,7 +116,7 @@ describe("bench", () => {
       "64 pix-payments"
     ])
     expectTurns(turns)
-    expect(lines.slice(24).map((line) => line.slice(0, 2))).toEqual([
+    expect(lines.slice(25).map((line) => line.slice(0, 2))).toEqual([
       // paid-to-attempt
       ["none", "pix-payments"],
       ["create-charge over 64 connections", "pix-payments"],
@@ -127,7 +128,7 @@ describe("bench", () => {
       ["fastify+pg", expect.stringMatching(/^2\d{3}$/)],
       ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
     ])
-    for (const line of lines.slice(24)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
+    for (const line of lines.slice(25)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
     expectRows(stdout, 11)
     expect(stdout).toMatch(/Look with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
   })
