@@ -6682,7 +6682,8 @@ UNION
   WHERE
     t.connection_id IS NOT NULL
     AND t.connection_id = ANY ($1::uuid[])
-    AND t.day BETWEEN $4::text::date - 30 AND $4::text::date
+    AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
+    AND p.created_at < (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
     AND t.reason = 'payout.completed'
     AND t.credit = 'acquirer'
     AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))

@@ -80,7 +80,7 @@ const FIND: Operation = {
   name: "find",
   scope: "cob.read",
   refusals: ["CobConsultaInvalida"],
-  notFound: ["CobNaoEncontrado"]
+  notFound: ["CobNaoEncontrado", "untyped 404"]
 }
 const CANCEL: Operation = { ...EMIT, name: "cancel", notFound: ["CobNaoEncontrado"] }
 const LIST: Operation = { name: "list-received", scope: "pix.read", refusals: ["PixConsultaInvalida"], notFound: [] }
@@ -100,7 +100,7 @@ const FIND_RETURN: Operation = {
   name: "find-return",
   scope: "pix.read",
   refusals: [],
-  notFound: ["PixNaoEncontrado", "PixDevolucaoNaoEncontrada"]
+  notFound: ["PixNaoEncontrado", "PixDevolucaoNaoEncontrada", "untyped 404"]
 }
 const REGISTER: Operation = {
   name: "register-webhook",

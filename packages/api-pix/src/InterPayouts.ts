@@ -17,12 +17,7 @@ import { checkedId, repeated } from "./Lookup.ts"
 import { type Failure, NotFound, type Operation, type Refused, Unclear } from "./Outcome.ts"
 import type { Payee, Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
-const SEND: Operation = {
-  name: "send-payout",
-  scope: "pagamento-pix.write",
-  refusals: ["untyped 400", "untyped 422"],
-  notFound: []
-}
+const SEND: Operation = { name: "send-payout", scope: "pagamento-pix.write", refusals: [], notFound: [] }
 const FIND: Operation = { name: "find-payout", scope: "pagamento-pix.read", refusals: [], notFound: ["untyped 404"] }
 
 const PATH = "/banking/v2/pix"

@@ -95,7 +95,8 @@ export interface Operation {
   readonly notFound: ReadonlyArray<string>
 }
 
-const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido"]
+/** `untyped`: Inter names no types. The status says as much of a request that was read. */
+const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido", "untyped 400", "untyped 422"]
 const NOT_FOUND = "NaoEncontrado"
 const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope", "untyped 403"])
 

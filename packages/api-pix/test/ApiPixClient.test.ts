@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { makeApiPixClient } from "../src/ApiPixClient.ts"
+import { makeConnection } from "../src/Connection.ts"
 import * as profiles from "../src/Profiles.ts"
-import { emission, TXID, withBank } from "./support/Bank.ts"
+import { answerOf } from "../src/Transport.ts"
+import { emission, outcomeOf, TXID, withBank } from "./support/Bank.ts"
+import { uncheckedCredentials } from "./support/MachineTransport.ts"
 
 const E2E = "E".repeat(32)
 const DAY_MS = 24 * 3_600_000
@@ -237,4 +241,37 @@ describe("settings of a profile", () => {
     assert.strictEqual(new Set(profiles.profiles.map(({ name }) => name)).size, 9)
     for (const { evidence } of profiles.profiles) assert.match(evidence, /not run against the bank/)
   })
+
+  it.effect.each([
+    [400, 404, "Refused"],
+    [422, 404, "Refused"],
+    [400, 502, "Unclear: unknown-answer"],
+    [404, 404, "Unclear: not-found-yet"],
+    [409, 404, "Unclear: not-found-yet"]
+  ] as const)(
+    "problems without a type, as Inter sends them: %d of an order, %d of its look-up: %s",
+    ([sent, found, outcome]) =>
+      Effect.gen(function* () {
+        const client = makeApiPixClient(
+          yield* makeConnection({
+            profile: profiles.inter,
+            credentials: uncheckedCredentials("id", "secret"),
+            settings: { "x-conta-corrente": Redacted.make("1") },
+            limits: { lookupRetries: 0 },
+            transport: ({ method, url }) => {
+              if (url.endsWith("/token")) {
+                return Effect.succeed(answerOf(200, undefined, JSON.stringify({ access_token: "t", expires_in: 3600 })))
+              }
+              return Effect.succeed(
+                answerOf(method === "GET" ? found : sent, undefined, JSON.stringify({ title: "x", detail: "x" }))
+              )
+            }
+          })
+        )
+        const charge = { txid: TXID, cents: 1000, key: "k", expiresInSeconds: 3600 }
+        assert.strictEqual(yield* outcomeOf(client.emit(charge)), outcome)
+        if (sent !== 404)
+          assert.strictEqual(yield* outcomeOf(client.returnPix({ endToEndId: E2E, id: "r1", cents: 100 })), outcome)
+      })
+  )
 })

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { bigint, text } from "../database/statements/Column.ts"
+import { startOf as midnightOf } from "../database/statements/Days.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { type LineDetail, LineDetails } from "../ledger/LineDetails.ts"
@@ -222,6 +223,7 @@ const findUnsettled = statement(
   WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status <> 'completed'`
 )
 
+// The books may have learned after it came back that it was paid.
 const findSentBack = statement(
   {
     connectionIds: uuids,
@@ -236,7 +238,8 @@ const findSentBack = statement(
   (SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
   FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
   WHERE t.connection_id IS NOT NULL AND t.connection_id = ANY (${p.connectionIds})
-    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
+    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND p.created_at < ${midnightOf(`(${p.day}::date + 1)`)}
+    AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
     AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a)) AND p.status = 'completed'
     AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
   LIMIT 1000)`

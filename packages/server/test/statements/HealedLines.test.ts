@@ -136,6 +136,25 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
     })
   )
 
+  it.effect("OPR-279: so is one that came back before the books learned that it was paid", () =>
+    Effect.gen(function* () {
+      const { bank, payout } = yield* paidOutAtInter(76)
+      const sql = yield* SqlClient
+      // As if the answer had come the day after.
+      yield* sql.withTransaction(
+        Effect.andThen(
+          sql`SET LOCAL session_replication_role = replica`,
+          sql`UPDATE ledger_transfers SET day = day + 1 WHERE resource_id = ${payout.id}::uuid AND reason = 'payout.completed'`
+        )
+      )
+      const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
+      Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
+      yield* importing(bank, bookedLines(bank.double.provider))
+      yield* comparedToday(bank)
+      assert.lengthOf(yield* returnsOf(payout), 1)
+    })
+  )
+
   it.effect("OPR-279: a Pix that the provider has as received is no payout of its amount that came back", () =>
     Effect.gen(function* () {
       const { bank, payout } = yield* paidOutAtInter(79)
