@@ -304,6 +304,15 @@ layer(Layer.empty, { excludeTestServices: true })("An account that moves to anot
           ["b"]
         )
         assertRefused(yield* create(shared.key), "SERVICE_UNAVAILABLE")
+        // Books that leave, or have left, are not taken for empty.
+        for (const books of [
+          `accounts/${shared.accountId}/transactions`,
+          `accounts/${shared.accountId}/closes`,
+          `accounts/${shared.accountId}/statement?from=2026-10-01&to=2026-10-31&format=csv`,
+          `closes/2026-10/package?account_id=${shared.accountId}`
+        ]) {
+          assertRefused(yield* operate("GET", `/operator/v1/${books}`), "SERVICE_UNAVAILABLE", ["b"])
+        }
         yield* moved(a, b, shared.accountId, undefined, undoMove)
         yield* created(shared.key)
       }).pipe(a.inside)

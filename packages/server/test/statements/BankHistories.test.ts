@@ -169,19 +169,25 @@ const step = Effect.fnUntraced(function* ({ accountId, charges, double, key, ran
   }
 })
 
-/** The service asks for what it waits for, and time passes, until nothing is under way. */
+/**
+ * The service asks for what it waits for, and time passes, until nothing is under way. It rests in between, longer each time: a call
+ * whose time has passed sends nothing.
+ */
 const settled = ({ pass }: World) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    eventually(
+  Effect.flatMap(SqlClient, (sql) => {
+    let restMs = 10
+    return eventually(
       Effect.gen(function* () {
         yield* pass(SOON_MS)
         yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing' AND due_at > now()`
         yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered' AND due_at > now()`
+        restMs = Math.min(2 * restMs, 2000)
+        yield* Effect.sleep(restMs)
         return yield* underWay
       }),
       ({ length }) => length === 0
     )
-  )
+  })
 
 /** A sweep reads from three days ago, and the daily one from five, to PostgreSQL's now, before which the histories are. */
 const sweep = (world: World) =>

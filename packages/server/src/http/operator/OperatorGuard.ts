@@ -39,6 +39,7 @@ import type { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, type WireError } from "../pipeline/Answer.ts"
 import type { Guard, Operation, ReadRequest, Route, Unread } from "../pipeline/CompiledApi.ts"
 import { headerOf } from "../pipeline/HttpServer.ts"
+import { movedTo } from "../pipeline/WireTranslation.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { shareOf } from "./OperatorHandlers.ts"
 import { OperatorToken } from "./sign-in/OperatorToken.ts"
@@ -200,11 +201,9 @@ const notMoved =
   ({ params }: Request): Effect.Effect<void, ServiceUnavailable | Unavailable> => {
     const id = params["id"] ?? ""
     if (!isUuid(id)) return Effect.void
-    return Effect.flatMap(accountOf.movedTo(kind, id), (cell) => {
-      if (cell === undefined) return Effect.void
-      const message = "The account moves to another cell, or has: repeat this there."
-      return Effect.fail(new ServiceUnavailable({ message, details: [cell] }))
-    })
+    return Effect.flatMap(accountOf.movedTo(kind, id), (cell) =>
+      cell === undefined ? Effect.void : Effect.fail(movedTo(cell))
+    )
   }
 
 const personalDataOf = (

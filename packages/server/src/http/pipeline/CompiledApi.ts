@@ -20,6 +20,7 @@ import {
   type Violation,
   violationsOf
 } from "@pix-payments/domain/Request"
+import type { ServiceUnavailable } from "@pix-payments/api/WireErrors"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -65,9 +66,14 @@ type HandlerOf<Endpoint, Caller, R, Cached> =
   /** A handler that accepts a cached caller too. */
   | { readonly revalidating: HandlerFor<Endpoint, Caller | Cached, R> }
 
+/** Any operation may be answered "not now, or not here". */
 type HandlerFor<Endpoint, Caller, R> = (
   call: CallOf<Endpoint, Caller>
-) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
+) => Effect.Effect<
+  Answer<BodyOf<Endpoint>>,
+  HttpApiEndpoint.Error<Endpoint>["Type"] | ServiceUnavailable | Unavailable,
+  R
+>
 
 /** The handlers of one group. `R` is what the guard provides. */
 export type GroupHandlers<Group, Caller, R = never, Cached = never> = {

@@ -18,6 +18,7 @@ import {
   NotFound,
   PayoutNotFound,
   RateLimited,
+  ServiceUnavailable,
   ValidationError,
   WebhookNotFound
 } from "@pix-payments/api/WireErrors"
@@ -81,6 +82,13 @@ export const payoutNotFound = () => new PayoutNotFound({})
 export const webhookNotFound = () => new WebhookNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})
 export const notFound = () => new NotFound({})
+
+/** The account is in that cell, or on its way there. */
+export const movedTo = (cell: string) =>
+  new ServiceUnavailable({
+    message: "The account moves to another cell, or has: repeat this there.",
+    details: [cell]
+  })
 export const invalidState = () => new InvalidState({})
 export const unknownCursor = () => new ValidationError({ details: ["starting_after"] })
 export const keyReused = () => new IdempotencyKeyReused({})

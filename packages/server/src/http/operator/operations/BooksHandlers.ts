@@ -26,11 +26,11 @@ import { Statements } from "../../../ledger/statements/Statements.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
-import { notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { movedTo, notFound, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { knownId, type OperatorHandlers, shareOf } from "../OperatorHandlers.ts"
 
 export const accountBooksHandlers = Effect.gen(function* () {
-  const accounts = yield* Accounts
+  const here = yield* accountHere
   const closes = yield* Closes
   const page = yield* pages
   const file = yield* files
@@ -38,18 +38,18 @@ export const accountBooksHandlers = Effect.gen(function* () {
   const handlers: OperatorHandlers<"accountBooks"> = {
     transactions: ({ params, query }) =>
       Effect.gen(function* () {
-        const { id } = yield* accounts.get(yield* knownId(params))
+        const { id } = yield* here(yield* knownId(params))
         return yield* page({ accountId: id, balance: query.balance ?? "available" }, query)
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     closes: ({ params, query }) =>
       Effect.gen(function* () {
-        const { id } = yield* accounts.get(yield* knownId(params))
+        const { id } = yield* here(yield* knownId(params))
         return listAnswer(yield* closes.list({ accountId: id }, pageFrom(query)), toClose, pageFrom(query))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
-        const account = yield* accounts.get(yield* knownId(params))
-        return yield* file({ accountId: account.id }, account, query, caller)
+        const account = yield* here(yield* knownId(params))
+        return yield* file({ accountId: account.id }, account, query, caller, here(account.id))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -82,7 +82,7 @@ export const connectionBooksHandlers = Effect.gen(function* () {
 })
 
 export const closesHandlers = Effect.gen(function* () {
-  const accounts = yield* Accounts
+  const here = yield* accountHere
   const connections = yield* ConnectionStore
   const overdue = yield* OverdueCloses
   const makePackage = yield* monthlyPackage
@@ -98,11 +98,11 @@ export const closesHandlers = Effect.gen(function* () {
       return yield* new NotFoundError()
     }
     if (accountId !== undefined) {
-      const owner = yield* accounts.get(accountId)
-      return { of: { accountId: owner.id }, kind: "account", owner } as const
+      const owner = yield* here(accountId)
+      return { of: { accountId: owner.id }, kind: "account", owner, whole: here(owner.id) } as const
     }
     const owner = yield* connections.get(connectionId!)
-    return { of: { connectionId: owner.id }, kind: "connection", owner } as const
+    return { of: { connectionId: owner.id }, kind: "connection", owner, whole: Effect.void } as const
   })
 
   const handlers: OperatorHandlers<"closes"> = {
@@ -114,7 +114,7 @@ export const closesHandlers = Effect.gen(function* () {
     package: ({ caller, params: { month }, query }) =>
       Effect.gen(function* () {
         if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) return yield* new NotFoundError()
-        const { kind, of, owner } = yield* ownerOf(caller.accountIds, query)
+        const { kind, of, owner, whole } = yield* ownerOf(caller.accountIds, query)
         const chart = query.chart === undefined ? {} : chartOf(query.chart)
         if (chart === undefined) return yield* new ValidationError({ details: ["chart"] })
         const { name: monthName, until } = yield* reachOf(of, month)
@@ -126,16 +126,19 @@ export const closesHandlers = Effect.gen(function* () {
             fileName: `${fileName}.zip`,
             owner: shareOf(caller),
             scope: `${kind} ${owner.id}`,
-            next: piecesOf(
-              makePackage({
-                of,
-                name: owner.name,
-                month,
-                chart,
-                fileName,
-                until,
-                bank: bankOf(owner, seesClear(caller))
-              })
+            next: endedBy(
+              whole,
+              piecesOf(
+                makePackage({
+                  of,
+                  name: owner.name,
+                  month,
+                  chart,
+                  fileName,
+                  until,
+                  bank: bankOf(owner, seesClear(caller))
+                })
+              )
             )
           }
         }
@@ -143,6 +146,19 @@ export const closesHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+/** An account whose books are here. One that moves to another cell leaves none, which would be taken for all that there is. */
+const accountHere = Effect.map(Accounts, (accounts) =>
+  Effect.fnUntraced(function* (id: string) {
+    const account = yield* accounts.get(id)
+    if (account.moved_to !== null) return yield* movedTo(account.moved_to)
+    return account
+  })
+)
+
+/** After the last piece, `whole` says whether all were there. */
+const endedBy = <A, E, R, E2>(whole: Effect.Effect<unknown, E2>, next: Effect.Effect<A | undefined, E, R>) =>
+  Effect.tap(next, (piece) => (piece === undefined ? whole : Effect.void))
 
 interface OwnerQuery {
   readonly account_id?: string
@@ -207,7 +223,13 @@ interface StatementQuery {
 const files = Effect.map(
   Effect.all([Statements, Closes]),
   ([statements, closes]) =>
-    (of: BooksOf, owner: Owner, query: StatementQuery, caller: Operator) =>
+    (
+      of: BooksOf,
+      owner: Owner,
+      query: StatementQuery,
+      caller: Operator,
+      whole: Effect.Effect<unknown, unknown> = Effect.void
+    ) =>
       Effect.gen(function* () {
         const format = formatOf(query)
         const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
@@ -232,7 +254,7 @@ const files = Effect.map(
             fileName: `${kind}-${owner.id}-${query.from}-${until}.${format.extension}`,
             owner: shareOf(caller),
             scope: `${kind} ${owner.id} ${isClear}`,
-            next
+            next: endedBy(whole, next)
           }
         }
       })
