@@ -59,13 +59,10 @@ export const serverFolders = [
   ["http/operator/", "the listener of operators and the dashboard: guard and handlers"],
   ["startup/", "demo account, messages, worker processes"],
   ["Service.ts", "one layer of all of it"],
-  ["main.ts", "the service as a process"],
-  ["migrate.ts", "migrations as a process"],
-  ["maintain.ts", "maintenance as a process"],
-  ["reconcile.ts", "the comparison with the banks as a process"],
-  ["secrets.ts", "sealing with the newest key as a process"],
-  ["keysMap.ts", "which cell has which keys, as a process"],
-  ["move.ts", "an account's move as a process"]
+  [
+    "[a-z][a-zA-Z]*[.]ts$",
+    "the programs: the service, migrations, maintenance, comparisons with banks, sealing, keys by cell, moves"
+  ]
 ]
 
 const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])

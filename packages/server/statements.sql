@@ -4336,7 +4336,7 @@ WITH RECURSIVE
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
-      END AS order_id, p.attempts, t.is_paused
+      END AS order_id, p.attempts, p.unsent, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -4489,7 +4489,7 @@ WITH RECURSIVE
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
-      END AS order_id, p.attempts, t.is_paused
+      END AS order_id, p.attempts, p.unsent, t.is_paused
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -4513,7 +4513,7 @@ RETURNING id;
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
 SET
-  processed_at = coalesce(p.processed_at, i.processed_at),
+  processed_at = coalesce(p.processed_at, i.processed_at), unsent = p.unsent + i.is_unsent::integer,
   due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at
   END
 FROM
@@ -4521,12 +4521,13 @@ FROM
     SELECT *
     FROM
       (
-        SELECT id, attempts, processed_at, delay_ms
-        FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::float8[]) AS t (id, attempts, processed_at, delay_ms)
+        SELECT id, attempts, processed_at, is_unsent, delay_ms
+        FROM
+          unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::boolean[], $5::float8[]) AS t (id, attempts, processed_at, is_unsent, delay_ms)
       ) AS r
-    LIMIT $5::integer
+    LIMIT $6::integer
   ) AS i
-WHERE p.id = i.id AND p.id >= $6::uuid AND p.status || '' = 'processing';
+WHERE p.id = i.id AND p.id >= $7::uuid AND p.status || '' = 'processing';
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
@@ -6676,21 +6677,25 @@ WHERE
   AND connection_id = ANY ($1::uuid[])
   AND status = 'completed'
 UNION
-(
-  SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
-  FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
-  WHERE
-    t.connection_id IS NOT NULL
-    AND t.connection_id = ANY ($1::uuid[])
-    AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
-    AND p.created_at < (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
-    AND t.reason = 'payout.completed'
-    AND t.credit = 'acquirer'
-    AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
-    AND p.status = 'completed'
-    AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
-  LIMIT 1000
-);
+SELECT (array_agg(p.id)) [1], (array_agg(p.connection_id)) [1], min(p.end_to_end_id), t.amount
+FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+WHERE
+  t.connection_id IS NOT NULL
+  AND t.connection_id = ANY ($1::uuid[])
+  AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
+  AND t.reason = 'payout.completed'
+  AND t.credit = 'acquirer'
+  AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
+  AND p.status = 'completed'
+  AND (
+    t.day <= $4::text::date
+    OR substr(p.end_to_end_id, 10, 12) < to_char(
+      (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)), 'YYYYMMDDHH24MI'
+    )
+  )
+  AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+GROUP BY t.amount
+HAVING count(*) = 1;
 
 -- statements/BooksOfDay.ts findUnsettled
 SELECT end_to_end_id AS name, 'payout' AS object, id

@@ -25,7 +25,7 @@ import {
   type PixReturn,
   type ReceivedPix
 } from "./Messages.ts"
-import type { Failure, Operation } from "./Outcome.ts"
+import { type Failure, type Operation, Unclear } from "./Outcome.ts"
 import { callForPage, type PageRange } from "./Pages.ts"
 
 export interface Emission {
@@ -38,6 +38,7 @@ export interface Emission {
   readonly message?: string
 }
 
+/** A refusal is final only where no earlier request with this id can be on its way. */
 export interface ReturnOrder {
   readonly endToEndId: string
   /** Chosen by the caller, letters and digits, at most 35. */
@@ -75,12 +76,19 @@ export interface ApiPixClient {
   readonly findWebhook: (key: string) => Effect.Effect<string, Failure>
 }
 
-const EMIT: Operation = { name: "emit", scope: "cob.write", refusals: ["CobOperacaoInvalida"], notFound: [] }
+const EMIT: Operation = {
+  name: "emit",
+  scope: "cob.write",
+  refusals: ["CobOperacaoInvalida"],
+  notFound: [],
+  anyCode: "refusal"
+}
 const FIND: Operation = {
   name: "find",
   scope: "cob.read",
   refusals: ["CobConsultaInvalida"],
-  notFound: ["CobNaoEncontrado", "untyped 404"]
+  notFound: ["CobNaoEncontrado"],
+  anyCode: "not-found"
 }
 const CANCEL: Operation = { ...EMIT, name: "cancel", notFound: ["CobNaoEncontrado"] }
 const LIST: Operation = { name: "list-received", scope: "pix.read", refusals: ["PixConsultaInvalida"], notFound: [] }
@@ -88,7 +96,7 @@ const FIND_PIX: Operation = {
   name: "find-received",
   scope: "pix.read",
   refusals: ["PixConsultaInvalida"],
-  notFound: ["PixNaoEncontrado"]
+  notFound: ["PixNaoEncontrado", "untyped 404"]
 }
 const RETURN: Operation = {
   name: "return",
@@ -167,7 +175,13 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
     connection,
     emit,
     emitAgain: (emission) =>
-      Effect.catchTag(find(emission.txid, ofEmission(emission)), "NotFound", () => emit(emission)),
+      Effect.catchTags(find(emission.txid, ofEmission(emission)), {
+        NotFound: () => emit(emission),
+        Refused: ({ code }) =>
+          Effect.fail(
+            new Unclear({ operation: FIND.name, kind: "unknown-answer", reason: `looked up: refused as ${code}` })
+          )
+      }),
     find: (txid) => find(txid),
     cancel: (txid) => {
       const body = { status: "REMOVIDA_PELO_USUARIO_RECEBEDOR" }

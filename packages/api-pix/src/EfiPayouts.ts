@@ -98,6 +98,7 @@ export const makeEfiPayouts = (connection: Connection): Payouts => {
   }
 
   return {
+    findsUnnamed: true,
     send: (order) => {
       const call = { method: "PUT", below: "origin", path: `/v3/gn/pix/${order.id}`, body: bodyOf(order) } as const
       return checkedId(SEND, ID, order.id).pipe(

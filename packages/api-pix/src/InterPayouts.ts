@@ -4,7 +4,7 @@
  * Guarantees
  * - An order without a reference is sent again under the same key; the answer names the payout. An order with a reference
  *   is looked up, and never sent again.
- * - The refusal of a repeated request is `Unclear`: the one before may have paid, and nothing finds a payout by our id.
+ * - The refusal of a repeated request says nothing of the one before, which nothing finds by our id.
  * - A person may have to approve a payout in the bank's application: until then it is `EM_PROCESSAMENTO`. Only final
  *   states that the documentation names as failures are `NAO_REALIZADO`.
  */
@@ -14,7 +14,7 @@ import { ask } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
 import { type Decode, field, id, instant, matching, optional, positiveAmount, reason, required } from "./Decoding.ts"
 import { checkedId, repeated } from "./Lookup.ts"
-import { type Failure, NotFound, type Operation, type Refused, Unclear } from "./Outcome.ts"
+import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
 import type { Payee, Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
 const SEND: Operation = { name: "send-payout", scope: "pagamento-pix.write", refusals: [], notFound: [] }
@@ -109,7 +109,6 @@ export const makeInterPayouts = (connection: Connection): Payouts => {
     } as const
     return checkedId(SEND, ID, order.id).pipe(
       Effect.andThen(ask(connection, SEND, call, decodeSent)),
-      Effect.catchTag("Refused", (refused) => Effect.fail(order.isRepeated ? unclearWhenRepeated(refused) : refused)),
       Effect.tap(({ reference }) => order.keepReference(reference)),
       Effect.map(({ endToEndId }) => ({
         id: order.id,
@@ -126,6 +125,7 @@ export const makeInterPayouts = (connection: Connection): Payouts => {
   }
 
   return {
+    findsUnnamed: false,
     send: (order) => (order.reference === undefined ? submit(order) : accepted(order, order.reference)),
     find: (asked) =>
       asked.reference === undefined
@@ -134,9 +134,6 @@ export const makeInterPayouts = (connection: Connection): Payouts => {
     listSent: undefined
   }
 }
-
-const unclearWhenRepeated = ({ code }: Refused) =>
-  new Unclear({ operation: SEND.name, kind: "not-found-yet", reason: `refused as ${code} when repeated` })
 
 const uuidOf = (id: string) => id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
 

@@ -2,8 +2,8 @@
  * The outcome of a request: done, or one of these errors.
  *
  * Guarantees
- * - `Refused`, `Duplicate` and `NotFound` come from a documented code in an answer that was read to its end. Anything
- *   else that could have been executed is `Unclear`.
+ * - `Refused`, `Duplicate` and `NotFound` come from a documented code in an answer that was read to its end, and of a charge, by
+ *   which no money moves, from any. Anything else that could have been executed is `Unclear`.
  * - `NotSent`, `RateLimited` and the errors of access mean: not executed. None of them is a refusal of the order.
  * - 401 is `CredentialsRejected`, whatever its body.
  * - No error carries a request, a header or a cause. What a provider wrote in it is bounded and has no control character.
@@ -74,6 +74,17 @@ export class ScopeMissing extends Data.TaggedError("ScopeMissing")<{
 export type AccessFailure = CertificateRejected | CredentialsRejected | ScopeMissing
 /** Not executed. */
 export type NotExecuted = NotSent | RateLimited | AccessFailure
+
+const NOT_EXECUTED: ReadonlySet<Failure["_tag"]> = new Set([
+  "NotSent",
+  "RateLimited",
+  "CertificateRejected",
+  "CredentialsRejected",
+  "ScopeMissing"
+] satisfies ReadonlyArray<NotExecuted["_tag"]>)
+
+export const isNotExecuted = ({ _tag }: Failure): boolean => NOT_EXECUTED.has(_tag)
+
 export type Failure = Refused | Duplicate | NotFound | Unclear | NotExecuted
 
 /** An answer that was read to its end. */
@@ -93,10 +104,14 @@ export interface Operation {
   readonly scope: string
   readonly refusals: ReadonlyArray<string>
   readonly notFound: ReadonlyArray<string>
+  /**
+   * Where no money moves by it, what any code of a 400 or 422, or of a 404, says: Banco do Brasil's are numbers that its
+   * documentation does not list.
+   */
+  readonly anyCode?: "refusal" | "not-found"
 }
 
-/** `untyped`: Inter names no types. The status says as much of a request that was read. */
-const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido", "untyped 400", "untyped 422"]
+const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido"]
 const NOT_FOUND = "NaoEncontrado"
 const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope", "untyped 403"])
 
@@ -117,16 +132,22 @@ export const failureOf = (
   }
   const { code, detail } = problem
   if (status === 403 && ACCESS_DENIED.has(code)) return new ScopeMissing({ operation, missing: [of.scope] })
-  if (isNotFound(profile, of.notFound, status, problem)) return new NotFound({ operation, code })
+  if (isNotFound(profile, of, status, problem)) return new NotFound({ operation, code })
   if (status === 409 && profile.duplicates.includes(code)) return new Duplicate({ operation, code })
-  if ([...GENERAL_REFUSALS, ...of.refusals, ...profile.refusals].includes(code)) {
+  const isRefusal = of.anyCode === "refusal" && (status === 400 || status === 422)
+  if (isRefusal || [...GENERAL_REFUSALS, ...of.refusals, ...profile.refusals].includes(code)) {
     return new Refused({ operation, status, code, detail })
   }
   return new Unclear({ operation, kind: "unknown-answer", reason: `status ${status} with the unknown code ${code}` })
 }
 
-const isNotFound = (profile: Profile, codes: ReadonlyArray<string>, status: number, { code }: Problem): boolean =>
-  (status === 404 && [NOT_FOUND, ...codes].includes(code)) ||
+const isNotFound = (
+  profile: Profile,
+  { anyCode, notFound }: Omit<Operation, "name">,
+  status: number,
+  { code }: Problem
+): boolean =>
+  (status === 404 && (anyCode === "not-found" || [NOT_FOUND, ...notFound].includes(code))) ||
   (status === profile.notFound?.status && profile.notFound.codes.includes(code))
 
 const shapeOf = ({ isEmpty, body }: Answer) => (isEmpty ? " without a body" : body === undefined ? " without JSON" : "")

@@ -44,8 +44,6 @@ export interface PayoutOrder extends PayoutQuestion {
   readonly payerKey: string
   readonly message?: string
   readonly payee: Payee
-  /** Whether there was an earlier request for it, which may have been executed. */
-  readonly isRepeated: boolean
   /**
    * Keeps the provider's name of this payout for good. Where a rail has two phases it runs before the phase that moves
    * money, which does not begin unless this has succeeded.
@@ -72,6 +70,11 @@ export interface Payout {
 }
 
 export interface Payouts {
+  /**
+   * Whether a payout is found before an answer has named it. Where it is not, the refusal of a repeated request says nothing of
+   * the request before it. Everywhere, one says nothing while that request may be on its way.
+   */
+  readonly findsUnnamed: boolean
   /** Sends a payout, or finds the one that was sent under this id. */
   readonly send: (order: PayoutOrder) => Effect.Effect<Payout, Failure>
   readonly find: (payout: PayoutQuestion) => Effect.Effect<Payout, Failure>

@@ -111,6 +111,8 @@ export const inter: Profile = {
   headers: { "x-conta-corrente": { setting: "x-conta-corrente" } },
   certificate: "pem",
   payouts: "inter",
+  // Its problems have no type.
+  refusals: ["untyped 400", "untyped 422"],
   balance: {
     path: "/banking/v2/saldo",
     query: {},

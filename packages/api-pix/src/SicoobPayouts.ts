@@ -133,6 +133,8 @@ export const makeSicoobPayouts = (connection: Connection): Payouts => {
     )
 
   return {
+    // It is named before its money can move.
+    findsUnnamed: true,
     send: (order) => {
       const { payee, reference, keepReference } = order
       if (!("key" in payee)) {

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { makeApiPixClient } from "../src/ApiPixClient.ts"
 import { makeConnection } from "../src/Connection.ts"
+import type { Profile } from "../src/Profile.ts"
 import * as profiles from "../src/Profiles.ts"
 import { answerOf } from "../src/Transport.ts"
 import { emission, outcomeOf, TXID, withBank } from "./support/Bank.ts"
@@ -242,36 +243,54 @@ describe("settings of a profile", () => {
     for (const { evidence } of profiles.profiles) assert.match(evidence, /not run against the bank/)
   })
 
+  /** Charges and returns of a provider that answers orders and look-ups with these statuses. */
+  const clientOf = (profile: Profile, sent: number, found: number, problem: unknown) =>
+    Effect.map(
+      makeConnection({
+        profile,
+        credentials: uncheckedCredentials("id", "secret"),
+        settings: { "x-conta-corrente": Redacted.make("1"), "gw-dev-app-key": Redacted.make("k") },
+        limits: { lookupRetries: 0 },
+        transport: ({ method, url }) => {
+          const [status, body] = url.endsWith("/token")
+            ? [200, { access_token: "t", expires_in: 3600 }]
+            : [method === "GET" ? found : sent, problem]
+          return Effect.succeed(answerOf(status, undefined, JSON.stringify(body)))
+        }
+      }),
+      makeApiPixClient
+    )
+  const charge = { txid: TXID, cents: 1000, key: "k", expiresInSeconds: 3600 }
+  const back = { endToEndId: E2E, id: "r1", cents: 100 }
+
+  it.effect.each([
+    [400, 404, "Refused", "Refused"],
+    [422, 404, "Refused", "Refused"],
+    [400, 502, "Unclear: unknown-answer", "Unclear: unknown-answer"],
+    [404, 404, "Unclear: not-found-yet", "Unclear: not-found-yet"],
+    [409, 404, "Unclear: not-found-yet", "Unclear: not-found-yet"]
+  ] as const)(
+    "problems without a type, as Inter sends them: %d of an order, %d of its look-up",
+    ([sent, found, emitted, returned]) =>
+      Effect.gen(function* () {
+        const client = yield* clientOf(profiles.inter, sent, found, { title: "x", detail: "x" })
+        assert.strictEqual(yield* outcomeOf(client.emit(charge)), emitted)
+        assert.strictEqual(yield* outcomeOf(client.returnPix(back)), returned)
+      })
+  )
+
   it.effect.each([
     [400, 404, "Refused"],
-    [422, 404, "Refused"],
     [400, 502, "Unclear: unknown-answer"],
-    [404, 404, "Unclear: not-found-yet"],
-    [409, 404, "Unclear: not-found-yet"]
+    [404, 404, "Unclear: not-found-yet"]
   ] as const)(
-    "problems without a type, as Inter sends them: %d of an order, %d of its look-up: %s",
-    ([sent, found, outcome]) =>
+    "numbers that nobody lists, as Banco do Brasil sends them: %d of a charge, %d of its look-up; of money they say nothing",
+    ([sent, found, emitted]) =>
       Effect.gen(function* () {
-        const client = makeApiPixClient(
-          yield* makeConnection({
-            profile: profiles.inter,
-            credentials: uncheckedCredentials("id", "secret"),
-            settings: { "x-conta-corrente": Redacted.make("1") },
-            limits: { lookupRetries: 0 },
-            transport: ({ method, url }) => {
-              if (url.endsWith("/token")) {
-                return Effect.succeed(answerOf(200, undefined, JSON.stringify({ access_token: "t", expires_in: 3600 })))
-              }
-              return Effect.succeed(
-                answerOf(method === "GET" ? found : sent, undefined, JSON.stringify({ title: "x", detail: "x" }))
-              )
-            }
-          })
-        )
-        const charge = { txid: TXID, cents: 1000, key: "k", expiresInSeconds: 3600 }
-        assert.strictEqual(yield* outcomeOf(client.emit(charge)), outcome)
-        if (sent !== 404)
-          assert.strictEqual(yield* outcomeOf(client.returnPix({ endToEndId: E2E, id: "r1", cents: 100 })), outcome)
+        const problem = { erros: [{ codigo: "4769515", mensagem: "Documento inválido" }] }
+        const client = yield* clientOf(profiles.bancoDoBrasil, sent, found, problem)
+        assert.strictEqual(yield* outcomeOf(client.emit(charge)), emitted)
+        assert.strictEqual(yield* outcomeOf(client.returnPix(back)), "Unclear: unknown-answer")
       })
   )
 })

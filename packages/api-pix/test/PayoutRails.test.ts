@@ -87,7 +87,7 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
     )
   )
 
-  it.live("a refusal of a repeated request is one where the payout can be looked up, else unclear", () =>
+  it.live("a payout to a payee whom the bank denies is refused, also when it is repeated", () =>
     withBank(funded(rail), ({ double, payouts }) =>
       Effect.gen(function* () {
         double.provider.payouts.describePayee("denied@example.com", { _tag: "Denied" })
@@ -95,9 +95,9 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
         if (rail === "sicoob") {
           row.reference = (yield* Effect.fromResult(double.provider.payouts.begin("denied@example.com"))).endToEndId
         }
-        const sent = (isRepeated: boolean) => outcomeOf(payouts.send({ ...order(), isRepeated }))
-        assert.strictEqual(yield* sent(false), "Refused")
-        assert.strictEqual(yield* sent(true), rail === "inter" ? "Unclear: not-found-yet" : "Refused")
+        assert.strictEqual(yield* outcomeOf(payouts.send(order())), "Refused")
+        assert.strictEqual(yield* outcomeOf(payouts.send(order())), "Refused")
+        assert.strictEqual(payouts.findsUnnamed, rail !== "inter")
       })
     )
   )

@@ -38,7 +38,6 @@ const payoutsOf = (name: "sicoob" | "inter" | "efi", reply: Reply) =>
 const order = (reference: string | undefined): PayoutOrder => ({
   id: "3fa85f6457174562b3fc2c963f66afa6",
   reference,
-  isRepeated: false,
   keepReference: () => Effect.void,
   cents: 110,
   payerKey: "k",
@@ -210,7 +209,7 @@ describe("Sicoob's states", () => {
         })
         assert.strictEqual(yield* outcomeOf(payouts.send(order(undefined))), "Refused")
         // Of a repeated one, the caller knows whether the first may still be on its way.
-        assert.strictEqual(yield* outcomeOf(payouts.send({ ...order(E2E), isRepeated: true })), "Refused")
+        assert.strictEqual(yield* outcomeOf(payouts.send(order(E2E))), "Refused")
       }
     })
   )

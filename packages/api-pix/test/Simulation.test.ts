@@ -54,7 +54,6 @@ const history = (seed: number) =>
       payerKey: key,
       payee: { key: "ana@example.com" },
       reference: undefined,
-      isRepeated: false,
       keepReference: () => Effect.void
     }
     const untilDone = <A, E>(order: Effect.Effect<A, E>) =>

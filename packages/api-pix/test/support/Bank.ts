@@ -85,7 +85,6 @@ const PAYOUT_ID = "3fa85f6457174562b3fc2c963f66afa6"
 export const payout = (double: PspDouble, cents = 300): PayoutOrder => ({
   id: PAYOUT_ID,
   reference: undefined,
-  isRepeated: false,
   keepReference: () => Effect.void,
   cents,
   payerKey: double.key,

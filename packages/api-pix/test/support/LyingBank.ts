@@ -108,7 +108,6 @@ export const lyingBank = Effect.fnUntraced(function* (
 const payoutOrder = ({ key, references }: Pick<LyingBank, "key" | "references">, id: string): PayoutOrder => ({
   id,
   reference: references.get(id),
-  isRepeated: references.has(id),
   keepReference: (reference) => Effect.sync(() => void references.set(id, reference)),
   cents: 300,
   payerKey: key,

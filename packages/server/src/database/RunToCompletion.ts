@@ -2,7 +2,8 @@
  * Writes that run to their end after their callers have left.
  *
  * Guarantees:
- * - A statement that was sent is never cancelled. The caller of a write gets `Unavailable` after `DATABASE_TIMEOUT_MS`.
+ * - A statement that was sent is never cancelled. The caller of a write gets `Unavailable` after `DATABASE_TIMEOUT_MS`, or after the time
+ *   that it gives.
  * - Nothing is committed by a transaction whose caller had that answer before its COMMIT was sent (`untilAnswered`): a repetition,
  *   which waits for the same locks, finds all of it or nothing, and nothing comes later.
  * - A write that has not started ends with its caller.
@@ -26,11 +27,11 @@ import {
 import { withWriteSlot } from "./WriteSlots.ts"
 
 /**
- * `orUnavailable` for a write (a statement or a transaction). Nested writes share the timeout and the slot of the outermost
+ * `orUnavailable` for a write (a statement or a transaction), with a timeout. Nested writes share that and the slot of the outermost
  * one. A write that an account's caller asks for takes one of the account's slots.
  */
 export const runToCompletion =
-  (sql: SqlClient, accountId?: string) =>
+  (sql: SqlClient, accountId?: string, timeoutMs = DATABASE_TIMEOUT_MS) =>
   <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
     Effect.flatMap(IsAnswered, (outer) => {
       if (outer !== undefined) return transientAsUnavailable(write)
@@ -41,7 +42,7 @@ export const runToCompletion =
         accountId
       )
       return transientAsUnavailable(
-        within(slotted.effect, DATABASE_TIMEOUT_MS, (fiber, hasTimedOut) => {
+        within(slotted.effect, timeoutMs, (fiber, hasTimedOut) => {
           isAnswered = hasTimedOut
           return abandon(sql, fiber, slotted.hasStarted())
         })

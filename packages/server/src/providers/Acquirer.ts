@@ -120,8 +120,6 @@ export interface PayoutOrder extends PayoutQuestion {
   readonly recipientName: string | null
   readonly recipientDocument: string | null
   readonly description: string | null
-  /** Whether there was an earlier request for it, which may have been executed. */
-  readonly isRepeated: boolean
   /** Stores such a name. The provider is asked to move money only afterwards. */
   readonly keepReference: (reference: string) => Effect.Effect<void, AcquirerUnclear>
 }
@@ -135,7 +133,8 @@ export type PayoutProgress =
   | { readonly _tag: "Accepted" }
   | { readonly _tag: "Completed"; readonly endToEndId: string | undefined }
   | { readonly _tag: "Failed"; readonly reason: string }
-  | { readonly _tag: "Refused"; readonly reason: string }
+  /** `earlier`: the provider finds no payout by our id, and cannot say what became of an earlier request for it. */
+  | { readonly _tag: "Refused"; readonly reason: string; readonly earlier?: "unknown" }
   | { readonly _tag: "NotFound" }
 
 /** A payout in the provider's list of what it sent. */
@@ -249,8 +248,14 @@ export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ reado
   }
 }
 
-/** No answer, or an ambiguous one: the request may have been executed. It is never treated as a refusal (CHG-4, PAY-6). */
-export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {
+/**
+ * No answer, or an ambiguous one: the request may have been executed, unless it `isUnsent`. It is never treated as a refusal
+ * (CHG-4, PAY-6).
+ */
+export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{
+  readonly reason: string
+  readonly isUnsent?: true
+}> {
   override get message(): string {
     return this.reason
   }

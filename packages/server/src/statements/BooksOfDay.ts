@@ -52,8 +52,8 @@ export class BooksOfDay extends Context.Service<
       names: ReadonlyArray<string>
     ) => Effect.Effect<IdFacts["unsettled"], Unavailable>
     /**
-     * The completed payouts of which money came back: the one that a line's id names, else the only one of the 30 days before with
-     * its amount. A line that may be of several has none.
+     * The completed payouts of which money came back: the one that a line's id names, else the only one that was sent before
+     * it, in 30 days, with its amount. A line that may be of several has none.
      */
     readonly sentBack: (
       connectionIds: ReadonlyArray<string>,
@@ -223,7 +223,7 @@ const findUnsettled = statement(
   WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status <> 'completed'`
 )
 
-// The books may have learned after it came back that it was paid.
+// By its amount, only one that is alone with it. The books may have learned after it came back that it was paid: it was sent before then.
 const findSentBack = statement(
   {
     connectionIds: uuids,
@@ -235,12 +235,12 @@ const findSentBack = statement(
   SELECT id, connection_id, end_to_end_id, amount FROM payouts
   WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status = 'completed'
   UNION
-  (SELECT p.id, p.connection_id, p.end_to_end_id, p.amount
+  SELECT (array_agg(p.id))[1], (array_agg(p.connection_id))[1], min(p.end_to_end_id), t.amount
   FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
   WHERE t.connection_id IS NOT NULL AND t.connection_id = ANY (${p.connectionIds})
-    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND p.created_at < ${midnightOf(`(${p.day}::date + 1)`)}
-    AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
+    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
     AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a)) AND p.status = 'completed'
+    AND (t.day <= ${p.day}::date OR substr(p.end_to_end_id, 10, 12) < to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI'))
     AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
-  LIMIT 1000)`
+  GROUP BY t.amount HAVING count(*) = 1`
 )

@@ -136,22 +136,42 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
     })
   )
 
+  /** The books learn a day later that the payout was paid. */
+  const learnedLater = ({ id }: { readonly id: string }) =>
+    Effect.flatMap(SqlClient, (sql) =>
+      sql.withTransaction(
+        Effect.andThen(
+          sql`SET LOCAL session_replication_role = replica`,
+          sql`UPDATE ledger_transfers SET day = day + 1 WHERE resource_id = ${id}::uuid AND reason = 'payout.completed'`
+        )
+      )
+    )
+
   it.effect("OPR-279: so is one that came back before the books learned that it was paid", () =>
     Effect.gen(function* () {
       const { bank, payout } = yield* paidOutAtInter(76)
-      const sql = yield* SqlClient
-      // As if the answer had come the day after.
-      yield* sql.withTransaction(
-        Effect.andThen(
-          sql`SET LOCAL session_replication_role = replica`,
-          sql`UPDATE ledger_transfers SET day = day + 1 WHERE resource_id = ${payout.id}::uuid AND reason = 'payout.completed'`
-        )
-      )
+      yield* learnedLater(payout)
       const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
       Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
       yield* importing(bank, bookedLines(bank.double.provider))
       yield* comparedToday(bank)
       assert.lengthOf(yield* returnsOf(payout), 1)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-279: one that was sent after a line is not the one that came back with it", () =>
+    Effect.gen(function* () {
+      const { bank, payout } = yield* paidOutAtInter(75)
+      const sql = yield* SqlClient
+      yield* learnedLater(payout)
+      // Approved at the bank two days later.
+      yield* sql`UPDATE payouts
+        SET end_to_end_id = overlay(end_to_end_id PLACING to_char(now() + interval '2 days', 'YYYYMMDDHH24MI') FROM 10)
+        WHERE id = ${payout.id}::uuid`
+      yield* importing(bank, [extra(bank.double, 800, "PIX DEVOLVIDO", "D1234567820261125120000000000001")])
+      yield* comparedToday(bank)
+      assert.lengthOf(yield* returnsOf(payout), 0)
     })
   )
 

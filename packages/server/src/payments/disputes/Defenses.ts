@@ -132,7 +132,7 @@ export class Defenses extends Context.Service<
           const dispute = yield* disputes.find(disputeId)
           const order = yield* Effect.tap(insert(dispute, defense), () => audited).pipe(
             sql.withTransaction,
-            runToCompletion(sql)
+            runToCompletion(sql, undefined, FILING_TIMEOUT_MS)
           )
           const refusal = yield* execute(order)
           if (refusal !== undefined && dispute.chargeId !== null) {
@@ -146,3 +146,6 @@ export class Defenses extends Context.Service<
     })
   )
 }
+
+/** Of 25 MiB, each file in a statement of its own. */
+const FILING_TIMEOUT_MS = 30_000

@@ -28,7 +28,7 @@ import { areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brak
 import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
 import { Settings, type SettingsShape } from "../../base/Settings.ts"
 import * as Batching from "../../database/batching/Batching.ts"
-import { float8, instant, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { boolean, float8, instant, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
@@ -42,6 +42,8 @@ export interface ClaimedPayout {
   readonly orderId: string
   /** How often it was claimed, this time included. */
   readonly attempts: number
+  /** Whether no request of an earlier claim can have left. */
+  readonly isFirstRequest: boolean
   /** When the lease ends, by the clock of this process, which read it before the lease began. */
   readonly leasedUntilMs: number
   /** Whether it may not be sent now. */
@@ -55,6 +57,8 @@ export interface Submitted {
   readonly attempts: number
   /** When the acquirer accepted it; null where its answer was unclear. */
   readonly processedAtMs: number | null
+  /** Whether its request did not leave. */
+  readonly isUnsent: boolean
   readonly nextInquiryInMs: number
 }
 
@@ -102,8 +106,9 @@ export class PayoutClaims extends Context.Service<
           return {
             due: found.flatMap((row) => {
               if (row.id === null) return []
-              const { attempts, is_paused: isPaused, order_id: orderId } = row
-              return [{ payout: payoutTable.decode(row), orderId, attempts, isPaused, leasedUntilMs }]
+              const { attempts, is_paused: isPaused, order_id: orderId, unsent } = row
+              const isFirstRequest = attempts - unsent === 1
+              return [{ payout: payoutTable.decode(row), orderId, attempts, isFirstRequest, isPaused, leasedUntilMs }]
             }),
             paused: Number(found[0]?.paused ?? 0n),
             isWalkComplete: afterAccount === NIL_UUID
@@ -133,6 +138,7 @@ interface ClaimRow extends Row {
   readonly id: string | null
   readonly order_id: string
   readonly attempts: number
+  readonly unsent: number
   readonly is_paused: boolean
   readonly paused: bigint
   readonly next_account: string | null
@@ -241,7 +247,7 @@ const claimStatement = (acquirer: AcquirerKind) =>
       attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.to_pause
-    RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused
+    RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, p.unsent, t.is_paused
   )
   SELECT c.*, r.paused, r.next_account FROM (
     SELECT (SELECT count(*) FROM paused) AS paused,
@@ -271,12 +277,14 @@ const storeSubmissions = statement(
         id: uuid(),
         attempts: integer(),
         processedAtMs: nullable(instant("processed_at")),
+        isUnsent: boolean(),
         nextInquiryInMs: float8("delay_ms")
       })
     )
   },
   (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
+    unsent = p.unsent + i.is_unsent::integer,
     due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at END
   FROM ${p.submitted.rows} AS i
   WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`

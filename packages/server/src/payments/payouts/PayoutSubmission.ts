@@ -7,8 +7,9 @@
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
- *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since, nor at a
- *   provider that finds no payout by our id (Inter): a person settles it.
+ *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since.
+ * - At a provider that finds no payout by our id (Inter), it is never final where an earlier request may have left: that one may have
+ *   paid. Nothing more is sent then, which could pay a second time; a person settles the payout.
  * - A process that was stopped beyond its lease sends nothing.
  * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
@@ -54,7 +55,7 @@ export class PayoutSubmission extends Context.Service<
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
-      const orderOf = ({ attempts, orderId, payout }: ClaimedPayout): PayoutOrder => ({
+      const orderOf = ({ orderId, payout }: ClaimedPayout): PayoutOrder => ({
         id: orderId,
         amount: payout.amount,
         method: payout.method,
@@ -65,7 +66,6 @@ export class PayoutSubmission extends Context.Service<
         recipientDocument: payout.recipientDocument,
         description: payout.description,
         reference: payout.providerReference,
-        isRepeated: attempts > 1,
         keepReference: (reference) =>
           Effect.matchEffect(claims.keepReference(payout.id, payout.providerReference, reference), {
             onFailure: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" })),
@@ -83,27 +83,26 @@ export class PayoutSubmission extends Context.Service<
       const inquireIn = (
         { attempts, payout: { id } }: ClaimedPayout,
         nextInquiryInMs: number,
-        processedAtMs: number | null = null
-      ) => claims.submitted({ id, attempts, processedAtMs, nextInquiryInMs })
+        { isUnsent = false, processedAtMs = null }: { isUnsent?: boolean; processedAtMs?: number | null } = {}
+      ) => claims.submitted({ id, attempts, processedAtMs, isUnsent, nextInquiryInMs })
 
-      /** Null where the answer is unclear. */
       const ask = (
         claimed: ClaimedPayout,
         call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
-      ): Effect.Effect<PayoutProgress | null> =>
+      ): Effect.Effect<Asked> =>
         acquirer.providerFor(claimed.payout.connectionId).pipe(
           Effect.flatMap(({ payouts: rail }) =>
             rail === undefined
-              ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
+              ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts", isUnsent: true }))
               : call(rail, orderOf(claimed))
           ),
-          Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))
+          Effect.catchTag("AcquirerUnclear", ({ isUnsent }) => Effect.succeed(isUnsent === true ? UNSENT : UNCLEAR))
         )
 
       /** After its lease another process may have sent the payout, and have taken a refusal for final. */
       const send = (claimed: ClaimedPayout) =>
         Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-          nowMs >= claimed.leasedUntilMs ? Effect.succeed(null) : ask(claimed, (rail, order) => rail.send(order))
+          nowMs >= claimed.leasedUntilMs ? Effect.succeed(UNSENT) : ask(claimed, (rail, order) => rail.send(order))
         )
 
       /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
@@ -114,7 +113,7 @@ export class PayoutSubmission extends Context.Service<
 
       const inquire = Effect.fnUntraced(function* (claimed: ClaimedPayout, processedAtMs: number) {
         const answer = yield* ask(claimed, (rail, order) => rail.outcome(order))
-        if (answer?._tag !== "NotFound" || claimed.isPaused) return answer
+        if (answer._tag !== "NotFound" || claimed.isPaused) return answer
         const sinceSentMs = (yield* Clock.currentTimeMillis) - processedAtMs
         if (sinceSentMs < RESEND_GRACE_MS) return answer
         // Committed before the call, so that a crash after it does not shorten the grace of the next one.
@@ -129,26 +128,31 @@ export class PayoutSubmission extends Context.Service<
       })
 
       const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
-        const { attempts, payout } = claimed
+        const { attempts, isFirstRequest, payout } = claimed
         const { id, processedAtMs } = payout
         const asked = processedAtMs === null ? yield* sendUnaccepted(claimed) : yield* inquire(claimed, processedAtMs)
-        const isResent = asked?._tag === "Resent"
+        const isResent = asked._tag === "Resent"
         const answer = isResent ? asked.answer : asked
-        switch (answer?._tag) {
+        switch (answer._tag) {
           case "Completed":
             return yield* report(id, "completed", { endToEndId: answer.endToEndId })
           case "Failed":
             return yield* report(id, "failed", { reason: answer.reason })
           case "Refused":
             if (processedAtMs !== null) return
-            if (isLastRequest(attempts)) return yield* payouts.refuse(id, attempts, answer.reason)
-            return yield* inquireIn(claimed, backOffMs(attempts))
+            if (!isFirstRequest && !isLastRequest(attempts)) return yield* inquireIn(claimed, backOffMs(attempts))
+            if (isFirstRequest || answer.earlier === undefined)
+              return yield* payouts.refuse(id, attempts, answer.reason)
+            return yield* inquireIn(claimed, NEVER_MS)
           default: {
             if (isResent) return
             return yield* inquireIn(
               claimed,
               processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
-              answer?._tag === "Accepted" ? yield* Clock.currentTimeMillis : null
+              {
+                processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
+                isUnsent: answer._tag === "Unsent"
+              }
             )
           }
         }
@@ -192,6 +196,14 @@ export const loop = Layer.unwrap(
 
 const LEASE_MARGIN_MS = 10_000
 const LAST_INQUIRY_MS = 60_000
+/** Ten years: nothing is asked any more. */
+const NEVER_MS = 10 * 365 * 24 * 3_600_000
+
+/** What a claimed payout's request came to. */
+type Asked = PayoutProgress | typeof UNSENT | typeof UNCLEAR
+/** It did not leave. */
+const UNSENT = { _tag: "Unsent" } as const
+const UNCLEAR = { _tag: "Unclear" } as const
 
 const inquiryBackOffMs = (attempts: number): number => Math.min(backOffMs(attempts), LAST_INQUIRY_MS)
 

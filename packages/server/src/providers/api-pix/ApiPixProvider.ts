@@ -12,7 +12,7 @@ import type { Balance } from "@pix-payments/api-pix/Balance"
 import { SendUntilMs } from "@pix-payments/api-pix/Connection"
 import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
-import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
+import { type Failure, isNotExecuted, Unclear } from "@pix-payments/api-pix/Outcome"
 import type { Payee, Payout, PayoutOrder as Ordered, Payouts } from "@pix-payments/api-pix/Payouts"
 import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
 import { parsePixKey } from "@pix-payments/domain/PixKey"
@@ -181,7 +181,11 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
       return payouts.send(ordered).pipe(
         Effect.map(progressOfPayout),
         Effect.catchTag("Refused", (refused) =>
-          Effect.succeed<PayoutProgress>({ _tag: "Refused", reason: reasonOf(refused) })
+          Effect.succeed<PayoutProgress>({
+            _tag: "Refused",
+            reason: reasonOf(refused),
+            ...(!payouts.findsUnnamed && { earlier: "unknown" })
+          })
         ),
         Effect.mapError(unclear),
         bounded
@@ -248,7 +252,8 @@ const reasonOf = (failure: Failure): string => {
   }
 }
 
-const unclear = (failure: Failure): AcquirerUnclear => new AcquirerUnclear({ reason: reasonOf(failure) })
+const unclear = (failure: Failure): AcquirerUnclear =>
+  new AcquirerUnclear({ reason: reasonOf(failure), ...(isNotExecuted(failure) && { isUnsent: true }) })
 
 const refusedOrUnclear = (failure: Failure): AcquirerRefused | AcquirerUnclear =>
   failure._tag === "Refused" || failure._tag === "Duplicate" || failure._tag === "NotFound"
@@ -356,7 +361,6 @@ const orderedFrom = (order: PayoutOrder, payerKey: string): Ordered | undefined 
     id: providerIdOf(order.id),
     reference: order.reference ?? undefined,
     cents: order.amount,
-    isRepeated: order.isRepeated,
     payerKey,
     ...(order.description !== null && order.description !== "" && { message: order.description }),
     payee,

@@ -68,7 +68,8 @@ export const layer = Layer.effect(
       (operation, call) =>
         Effect.mapError(
           registry.use(id, ({ provider }) => logged(id, operation, timed(id, operation, call(provider)))),
-          (error) => (error instanceof ConnectionUnusable ? new AcquirerUnclear({ reason: error.reason }) : error)
+          (error) =>
+            error instanceof ConnectionUnusable ? new AcquirerUnclear({ reason: error.reason, isUnsent: true }) : error
         )
 
     return Acquirer.of({
@@ -94,7 +95,7 @@ const outcomeOf = (exit: Exit.Exit<unknown, unknown>): CallOutcome => {
   return Option.isSome(error) && error.value instanceof AcquirerRefused ? "refused" : "unclear"
 }
 
-const unclear = (reason: string) => Effect.fail(new AcquirerUnclear({ reason }))
+const unclear = (reason: string) => Effect.fail(new AcquirerUnclear({ reason, isUnsent: true }))
 
 type Call = <A, E>(
   operation: string,

@@ -179,6 +179,8 @@ export const accountTables = [
   `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id) WHERE amount > 0`,
   `CREATE UNIQUE INDEX ledger_transfers_of_day ON ledger_transfers (account_id, day, position) WHERE position > 0`,
   `CREATE INDEX ledger_transfers_at_bank ON ledger_transfers (connection_id, day, id) WHERE connection_id IS NOT NULL`,
+  // A payout of this amount, where one came back whose bank does not say which.
+  `CREATE INDEX ledger_transfers_paid_out ON ledger_transfers (connection_id, amount, day) WHERE reason = 'payout.completed'`,
   `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       RAISE EXCEPTION '% cannot be changed or deleted', replace(TG_TABLE_NAME, '_', ' ');

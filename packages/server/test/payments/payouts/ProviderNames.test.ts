@@ -50,6 +50,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
       () =>
         Effect.gen(function* () {
           const { double, dueNow, key, sent } = yield* payerAtInter
+          const sql = yield* SqlClient
           const { payouts } = double.provider
           const honest = payouts.send
           let requests = 0
@@ -59,22 +60,34 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
           Object.assign(payouts, { send })
           double.faults.once("dropped-after", { path: /banking/ })
           const { id } = yield* paidOut(key)
-          yield* eventually(
-            Effect.andThen(
-              dueNow,
-              Effect.sync(() => requests)
-            ),
-            (count) => count > REFUSED_FOR_GOOD_AFTER
+          const isParked = Effect.map(
+            sql`SELECT FROM payouts WHERE id = ${id}::uuid AND due_at > now() + interval '1 year'`,
+            ({ length }) => length > 0
           )
+          yield* eventually(Effect.andThen(dueNow, isParked), (is) => is)
+          assert.isAbove(requests, 2)
           assert.strictEqual(sent().length, 1)
           assert.strictEqual((yield* retrievePayout(key, id)).body.status, "processing")
         })
     )
+
+    it.effect("PAY-6: is not waited for where no request has left: the first one that does is refused for good", () =>
+      Effect.gen(function* () {
+        const { double, key, sent } = yield* payerAtInter
+        const sql = yield* SqlClient
+        double.provider.payouts.describePayee("denied@example.com", { _tag: "Denied" })
+        double.faults.once("too-many-requests", { path: /banking/ })
+        const { id } = yield* paidOut(key, { pix_key: "denied@example.com" })
+        yield* eventually(retrievePayout(key, id), ({ body }) => body.status === "failed")
+        const [claims] = yield* sql<{ attempts: number; unsent: number }>`
+          SELECT attempts, unsent FROM payouts WHERE id = ${id}::uuid`
+        assert.isAbove(claims!.unsent, 0)
+        assert.strictEqual(claims!.attempts, claims!.unsent + 1)
+        assert.lengthOf(sent(), 0)
+      })
+    )
   }
 )
-
-/** As many requests, each under a refusal, end a payout that can be looked up. */
-const REFUSED_FOR_GOOD_AFTER = 10
 
 const payerAtInter = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -88,7 +101,8 @@ const payerAtInter = Effect.gen(function* () {
   return {
     double,
     key,
-    dueNow: sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid AND status = 'processing' AND due_at > now()`,
+    dueNow: sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid AND status = 'processing'
+      AND due_at BETWEEN now() AND now() + interval '1 day'`,
     sent: () => double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 10 }).items
   }
 })

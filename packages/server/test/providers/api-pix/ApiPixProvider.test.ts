@@ -47,7 +47,6 @@ const payout = (changes: Partial<PayoutOrder> = {}): PayoutOrder => ({
   recipientDocument: null,
   description: null,
   reference: null,
-  isRepeated: false,
   keepReference: () => Effect.void,
   ...changes
 })

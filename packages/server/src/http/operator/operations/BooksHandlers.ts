@@ -39,12 +39,13 @@ export const accountBooksHandlers = Effect.gen(function* () {
     transactions: ({ params, query }) =>
       Effect.gen(function* () {
         const { id } = yield* here(yield* knownId(params))
-        return yield* page({ accountId: id, balance: query.balance ?? "available" }, query)
+        return yield* Effect.tap(page({ accountId: id, balance: query.balance ?? "available" }, query), here(id))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     closes: ({ params, query }) =>
       Effect.gen(function* () {
         const { id } = yield* here(yield* knownId(params))
-        return listAnswer(yield* closes.list({ accountId: id }, pageFrom(query)), toClose, pageFrom(query))
+        const found = yield* Effect.tap(closes.list({ accountId: id }, pageFrom(query)), here(id))
+        return listAnswer(found, toClose, pageFrom(query))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
@@ -75,7 +76,7 @@ export const connectionBooksHandlers = Effect.gen(function* () {
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
         const connection = yield* connections.get(yield* knownId(params))
-        return yield* file({ connectionId: connection.id }, connection, query, caller)
+        return yield* file({ connectionId: connection.id }, connection, query, caller, connections.get(connection.id))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -102,7 +103,7 @@ export const closesHandlers = Effect.gen(function* () {
       return { of: { accountId: owner.id }, kind: "account", owner, whole: here(owner.id) } as const
     }
     const owner = yield* connections.get(connectionId!)
-    return { of: { connectionId: owner.id }, kind: "connection", owner, whole: Effect.void } as const
+    return { of: { connectionId: owner.id }, kind: "connection", owner, whole: connections.get(owner.id) } as const
   })
 
   const handlers: OperatorHandlers<"closes"> = {
@@ -147,7 +148,10 @@ export const closesHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** An account whose books are here. One that moves to another cell leaves none, which would be taken for all that there is. */
+/**
+ * An account whose books are here. One that moves to another cell leaves none, which would be taken for all that there is: it is looked at
+ * after a read too.
+ */
 const accountHere = Effect.map(Accounts, (accounts) =>
   Effect.fnUntraced(function* (id: string) {
     const account = yield* accounts.get(id)
@@ -156,7 +160,7 @@ const accountHere = Effect.map(Accounts, (accounts) =>
   })
 )
 
-/** After the last piece, `whole` says whether all were there. */
+/** After the last piece, `whole` fails where the owner has moved meanwhile, so that the stream is cut. */
 const endedBy = <A, E, R, E2>(whole: Effect.Effect<unknown, E2>, next: Effect.Effect<A | undefined, E, R>) =>
   Effect.tap(next, (piece) => (piece === undefined ? whole : Effect.void))
 
@@ -223,13 +227,7 @@ interface StatementQuery {
 const files = Effect.map(
   Effect.all([Statements, Closes]),
   ([statements, closes]) =>
-    (
-      of: BooksOf,
-      owner: Owner,
-      query: StatementQuery,
-      caller: Operator,
-      whole: Effect.Effect<unknown, unknown> = Effect.void
-    ) =>
+    (of: BooksOf, owner: Owner, query: StatementQuery, caller: Operator, whole: Effect.Effect<unknown, unknown>) =>
       Effect.gen(function* () {
         const format = formatOf(query)
         const bad = [...(query.from > query.to ? ["to"] : []), ...(format === undefined ? ["chart"] : [])]
