@@ -4514,7 +4514,10 @@ RETURNING id;
 UPDATE payouts p
 SET
   processed_at = coalesce(p.processed_at, i.processed_at), unsent = p.unsent + i.is_unsent::integer,
-  due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at
+  due_at = CASE
+    WHEN p.attempts = i.attempts
+    OR (p.processed_at IS NULL AND i.processed_at IS NOT NULL) THEN now() + i.delay_ms * interval '1 millisecond'
+    ELSE p.due_at
   END
 FROM
   (
@@ -6222,7 +6225,7 @@ INSERT INTO
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  'ordered', now() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
+  'ordered', clock_timestamp() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
   END, now()
 FROM
   (
@@ -6670,15 +6673,26 @@ WHERE
 LIMIT 5000;
 
 -- statements/BooksOfDay.ts findSentBack
-SELECT id, connection_id, end_to_end_id, amount
+SELECT true AS is_named, id, connection_id, end_to_end_id, amount
 FROM payouts
 WHERE
   end_to_end_id = ANY (ARRAY(SELECT n.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS n))
   AND connection_id = ANY ($1::uuid[])
   AND status = 'completed'
-UNION
-SELECT (array_agg(p.id)) [1], (array_agg(p.connection_id)) [1], min(p.end_to_end_id), t.amount
-FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+UNION ALL
+SELECT false, (array_agg(p.id)) [1], (array_agg(p.connection_id)) [1], min(p.end_to_end_id), t.amount
+FROM
+  ledger_transfers t
+  JOIN payouts p ON p.id = t.resource_id
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at
+  ) e
+  CROSS JOIN LATERAL (
+    SELECT
+      to_char(
+        (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)), 'YYYYMMDDHH24MI'
+      ) AS ends_at
+  ) d
 WHERE
   t.connection_id IS NOT NULL
   AND t.connection_id = ANY ($1::uuid[])
@@ -6687,15 +6701,17 @@ WHERE
   AND t.credit = 'acquirer'
   AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
   AND p.status = 'completed'
-  AND (
-    t.day <= $4::text::date
-    OR substr(p.end_to_end_id, 10, 12) < to_char(
-      (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)), 'YYYYMMDDHH24MI'
-    )
-  )
+  AND (t.day <= $4::text::date OR e.sent_at < d.ends_at OR e.sent_at IS NULL)
   AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
 GROUP BY t.amount
-HAVING count(*) = 1;
+HAVING
+  count(*) = 1
+  AND bool_and(t.day <= $4::text::date OR e.sent_at IS NOT NULL)
+  AND NOT EXISTS (
+    SELECT
+    FROM payouts o
+    WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = t.amount AND o.connection_id = ANY ($1::uuid[])
+  );
 
 -- statements/BooksOfDay.ts findUnsettled
 SELECT end_to_end_id AS name, 'payout' AS object, id

@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
 import type { Page } from "./Decoding.ts"
-import { checkedId, repeated, settledBy } from "./Lookup.ts"
+import { checkedId, repeated, settledBy, unclearIfRefused } from "./Lookup.ts"
 import {
   type Cob,
   decodeCob,
@@ -25,7 +25,7 @@ import {
   type PixReturn,
   type ReceivedPix
 } from "./Messages.ts"
-import { type Failure, type Operation, Unclear } from "./Outcome.ts"
+import type { Failure, Operation } from "./Outcome.ts"
 import { callForPage, type PageRange } from "./Pages.ts"
 
 export interface Emission {
@@ -175,13 +175,10 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
     connection,
     emit,
     emitAgain: (emission) =>
-      Effect.catchTags(find(emission.txid, ofEmission(emission)), {
-        NotFound: () => emit(emission),
-        Refused: ({ code }) =>
-          Effect.fail(
-            new Unclear({ operation: FIND.name, kind: "unknown-answer", reason: `looked up: refused as ${code}` })
-          )
-      }),
+      find(emission.txid, ofEmission(emission)).pipe(
+        unclearIfRefused(FIND),
+        Effect.catchTag("NotFound", () => emit(emission))
+      ),
     find: (txid) => find(txid),
     cancel: (txid) => {
       const body = { status: "REMOVIDA_PELO_USUARIO_RECEBEDOR" }

@@ -13,7 +13,7 @@ import * as Result from "effect/Result"
 import { ask } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
 import { type Decode, field, id, instant, matching, optional, positiveAmount, reason, required } from "./Decoding.ts"
-import { checkedId, repeated } from "./Lookup.ts"
+import { checkedId, repeated, unclearIfRefused } from "./Lookup.ts"
 import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
 import type { Payee, Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
@@ -94,10 +94,13 @@ export const makeInterPayouts = (connection: Connection): Payouts => {
 
   /** It was accepted before: a payout that is not found is not sent again. */
   const accepted = (order: PayoutOrder, reference: string): Effect.Effect<Payout, Failure> =>
-    Effect.catchTag(look(order, reference), "NotFound", () => {
-      const problem = `accepted as ${reference}, which is not found`
-      return Effect.fail(new Unclear({ operation: SEND.name, kind: "unknown-answer", reason: problem }))
-    })
+    look(order, reference).pipe(
+      unclearIfRefused(FIND),
+      Effect.catchTag("NotFound", () => {
+        const problem = `accepted as ${reference}, which is not found`
+        return Effect.fail(new Unclear({ operation: SEND.name, kind: "unknown-answer", reason: problem }))
+      })
+    )
 
   const submit = (order: PayoutOrder): Effect.Effect<Payout, Failure> => {
     const call = {

@@ -40,6 +40,14 @@ export const settledBy =
         )
     )
 
+/** A refusal of a look-up says nothing of what is looked up. */
+export const unclearIfRefused =
+  ({ name: operation }: Operation) =>
+  <A>(lookUp: Effect.Effect<A, Failure>) =>
+    Effect.catchTag(lookUp, "Refused", ({ code }) =>
+      Effect.fail(new Unclear({ operation, kind: "unknown-answer", reason: `looked up: refused as ${code}` }))
+    )
+
 const afterLookup = ({ name: operation }: Operation, order: Failure, lookUp: Failure): Failure => {
   if (lookUp._tag !== "NotFound") {
     const reason = `${described(order)}; looked up: ${described(lookUp)}`

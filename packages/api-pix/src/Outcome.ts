@@ -112,6 +112,9 @@ export interface Operation {
 }
 
 const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido"]
+const UNTYPED_REFUSALS = ["untyped 400", "untyped 422"]
+/** In the `notFound` of look-ups. */
+const UNTYPED_NOT_FOUND = "untyped 404"
 const NOT_FOUND = "NaoEncontrado"
 const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope", "untyped 403"])
 
@@ -134,7 +137,9 @@ export const failureOf = (
   if (status === 403 && ACCESS_DENIED.has(code)) return new ScopeMissing({ operation, missing: [of.scope] })
   if (isNotFound(profile, of, status, problem)) return new NotFound({ operation, code })
   if (status === 409 && profile.duplicates.includes(code)) return new Duplicate({ operation, code })
-  const isRefusal = of.anyCode === "refusal" && (status === 400 || status === 422)
+  const isRefusal =
+    (of.anyCode === "refusal" && (status === 400 || status === 422)) ||
+    (profile.isUntyped && UNTYPED_REFUSALS.includes(code))
   if (isRefusal || [...GENERAL_REFUSALS, ...of.refusals, ...profile.refusals].includes(code)) {
     return new Refused({ operation, status, code, detail })
   }
@@ -147,7 +152,9 @@ const isNotFound = (
   status: number,
   { code }: Problem
 ): boolean =>
-  (status === 404 && (anyCode === "not-found" || [NOT_FOUND, ...notFound].includes(code))) ||
+  (status === 404 &&
+    (anyCode === "not-found" || [NOT_FOUND, ...notFound].includes(code)) &&
+    (code !== UNTYPED_NOT_FOUND || profile.isUntyped || anyCode === "not-found")) ||
   (status === profile.notFound?.status && profile.notFound.codes.includes(code))
 
 const shapeOf = ({ isEmpty, body }: Answer) => (isEmpty ? " without a body" : body === undefined ? " without JSON" : "")

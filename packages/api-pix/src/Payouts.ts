@@ -71,8 +71,8 @@ export interface Payout {
 
 export interface Payouts {
   /**
-   * Whether a payout is found before an answer has named it. Where it is not, the refusal of a repeated request says nothing of
-   * the request before it. Everywhere, one says nothing while that request may be on its way.
+   * Whether a payout is found before an answer has named it. Where it is not, nothing says what became of a request whose answer was
+   * lost, nor does the refusal of the next one. Everywhere, that says nothing while the request before it may be on its way.
    */
   readonly findsUnnamed: boolean
   /** Sends a payout, or finds the one that was sent under this id. */

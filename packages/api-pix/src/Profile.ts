@@ -42,6 +42,8 @@ export interface Profile {
   readonly takenTxid: "conflict" | "updates"
   /** Answers that mean "not found", beside the central bank's 404. */
   readonly notFound: { readonly status: number; readonly codes: ReadonlyArray<string> } | null
+  /** Whether its problems have no type: then the status of a look-up's 404, and of an order's 400 or 422, says what they mean. */
+  readonly isUntyped: boolean
   /** Codes of refusals and of duplicates beside the central bank's. */
   readonly refusals: ReadonlyArray<string>
   readonly duplicates: ReadonlyArray<string>

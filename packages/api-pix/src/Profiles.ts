@@ -18,6 +18,7 @@ export const bacen: Profile = {
   query: {},
   takenTxid: "updates",
   notFound: null,
+  isUntyped: false,
   refusals: [],
   duplicates: [],
   brCodeField: "pixCopiaECola",
@@ -111,8 +112,7 @@ export const inter: Profile = {
   headers: { "x-conta-corrente": { setting: "x-conta-corrente" } },
   certificate: "pem",
   payouts: "inter",
-  // Its problems have no type.
-  refusals: ["untyped 400", "untyped 422"],
+  isUntyped: true,
   balance: {
     path: "/banking/v2/saldo",
     query: {},

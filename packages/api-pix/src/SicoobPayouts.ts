@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
 import { amount, type Decode, field, id, instant, matching, optional, reason, required, text } from "./Decoding.ts"
-import { checkedId, repeated, settledBy } from "./Lookup.ts"
+import { checkedId, repeated, settledBy, unclearIfRefused } from "./Lookup.ts"
 import { type Failure, NotFound, NotSent, type Operation, Refused, Unclear } from "./Outcome.ts"
 import type { Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
@@ -126,6 +126,7 @@ export const makeSicoobPayouts = (connection: Connection): Payouts => {
 
   const confirmAgain = (order: PayoutOrder, endToEndId: string): Effect.Effect<Payout, Failure> =>
     look(order, endToEndId).pipe(
+      unclearIfRefused(FIND),
       Effect.flatMap(({ state, payout }) =>
         state === "unconfirmed" ? confirm(order, endToEndId) : Effect.succeed(named(payout, order))
       ),

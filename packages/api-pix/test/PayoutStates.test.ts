@@ -144,6 +144,23 @@ describe("Inter's states", () => {
   )
 })
 
+describe("A look-up that is refused", () => {
+  it.effect.each([
+    ["inter", CODE],
+    ["sicoob", E2E]
+  ] as const)("says nothing of the payout, which is neither refused nor sent again: %s", ([name, reference]) =>
+    Effect.gen(function* () {
+      const problem = { type: "https://x/error/RequisicaoInvalida", title: "x", status: 400 }
+      const { payouts, requests } = yield* payoutsOf(name, () => [400, problem])
+      assert.strictEqual(yield* outcomeOf(payouts.send(order(reference))), "Unclear: unknown-answer")
+      assert.deepStrictEqual(
+        requests.map(({ method }) => method),
+        ["GET"]
+      )
+    })
+  )
+})
+
 describe("Sicoob's states", () => {
   const payment = (estado: string | undefined) => ({ endToEndId: E2E, estado, valor: 1.1, detalheRejeicao: "AC03" })
 

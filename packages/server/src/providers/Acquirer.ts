@@ -133,8 +133,7 @@ export type PayoutProgress =
   | { readonly _tag: "Accepted" }
   | { readonly _tag: "Completed"; readonly endToEndId: string | undefined }
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** `earlier`: the provider finds no payout by our id, and cannot say what became of an earlier request for it. */
-  | { readonly _tag: "Refused"; readonly reason: string; readonly earlier?: "unknown" }
+  | { readonly _tag: "Refused"; readonly reason: string }
   | { readonly _tag: "NotFound" }
 
 /** A payout in the provider's list of what it sent. */
@@ -227,6 +226,8 @@ export interface Provider {
     readonly listReturned: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
   }
   readonly payouts?: {
+    /** False where the provider finds no payout before an answer has named it: nobody can say then what became of a lost request. */
+    readonly findsUnnamed?: false
     /** Accepts a payout, or finds the one that it accepted under this id before. */
     readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
     /** The progress of a payout that was sent. */

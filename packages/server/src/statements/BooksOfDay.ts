@@ -151,7 +151,7 @@ export class BooksOfDay extends Context.Service<
         sentBack: Effect.fnUntraced(function* (connectionIds, cameBack, day) {
           if (cameBack.length === 0) return []
           const found = yield* orUnavailable(
-            sql.unsafe<{ id: string; connection_id: string; end_to_end_id: string | null; amount: bigint }>(
+            sql.unsafe<SentBackRow>(
               ...findSentBack({
                 connectionIds,
                 names: cameBack.map(({ name }) => ({ name })),
@@ -161,8 +161,8 @@ export class BooksOfDay extends Context.Service<
             )
           )
           return cameBack.flatMap((line) => {
-            const named = found.filter(({ end_to_end_id }) => end_to_end_id === line.name)
-            const alike = line.isOnly ? found.filter(({ amount }) => Number(amount) === line.amount) : []
+            const named = found.filter((row) => row.is_named && row.end_to_end_id === line.name)
+            const alike = line.isOnly ? found.filter((row) => !row.is_named && Number(row.amount) === line.amount) : []
             const [only, second] = named.length > 0 ? named : alike
             return only === undefined || second !== undefined
               ? []
@@ -172,6 +172,15 @@ export class BooksOfDay extends Context.Service<
       })
     })
   )
+}
+
+interface SentBackRow {
+  /** Whether it has a line's id; else it is alone with its amount. */
+  readonly is_named: boolean
+  readonly id: string
+  readonly connection_id: string
+  readonly end_to_end_id: string | null
+  readonly amount: bigint
 }
 
 const PAGE = 1000
@@ -223,7 +232,8 @@ const findUnsettled = statement(
   WHERE provider_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status <> 'completed'`
 )
 
-// By its amount, only one that is alone with it. The books may have learned after it came back that it was paid: it was sent before then.
+// By its amount, only one that is alone with it: one that was sent before the line's day ended, although the books may have learned later
+// that it was paid, with none beside it whose time is not known, or of which nobody knows whether it was paid.
 const findSentBack = statement(
   {
     connectionIds: uuids,
@@ -232,15 +242,21 @@ const findSentBack = statement(
     day: value("text")
   },
   (p) => `
-  SELECT id, connection_id, end_to_end_id, amount FROM payouts
+  SELECT true AS is_named, id, connection_id, end_to_end_id, amount FROM payouts
   WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status = 'completed'
-  UNION
-  SELECT (array_agg(p.id))[1], (array_agg(p.connection_id))[1], min(p.end_to_end_id), t.amount
+  UNION ALL
+  SELECT false, (array_agg(p.id))[1], (array_agg(p.connection_id))[1], min(p.end_to_end_id), t.amount
   FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
+    CROSS JOIN LATERAL (SELECT CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at) e
+    CROSS JOIN LATERAL (SELECT to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI') AS ends_at) d
   WHERE t.connection_id IS NOT NULL AND t.connection_id = ANY (${p.connectionIds})
     AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
     AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a)) AND p.status = 'completed'
-    AND (t.day <= ${p.day}::date OR substr(p.end_to_end_id, 10, 12) < to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI'))
+    AND (t.day <= ${p.day}::date OR e.sent_at < d.ends_at OR e.sent_at IS NULL)
     AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
-  GROUP BY t.amount HAVING count(*) = 1`
+  GROUP BY t.amount HAVING count(*) = 1 AND bool_and(t.day <= ${p.day}::date OR e.sent_at IS NOT NULL)
+    AND NOT EXISTS (
+      SELECT FROM payouts o WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = t.amount
+        AND o.connection_id = ANY (${p.connectionIds})
+    )`
 )

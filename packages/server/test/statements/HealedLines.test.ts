@@ -160,6 +160,25 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
     })
   )
 
+  it.effect("OPR-279: none is raised beside one of its amount of which nobody knows whether it was paid", () =>
+    Effect.gen(function* () {
+      const { bank, payout } = yield* paidOutAtInter(74)
+      const { double } = bank
+      double.faults.always("dropped-before", { path: /banking/ })
+      const unclear = yield* paidOut(bank.key, { amount: 800, description: "another" })
+      yield* eventually(
+        Effect.flatMap(SqlClient, (sql) => sql`SELECT FROM payouts WHERE id = ${unclear.id}::uuid AND attempts > 0`),
+        ({ length }) => length > 0
+      )
+      yield* importing(bank, [
+        ...bookedLines(double.provider),
+        extra(double, 800, "PIX DEVOLVIDO", "D1234567820261125120000000000002")
+      ])
+      yield* comparedToday(bank)
+      assert.lengthOf(yield* returnsOf(payout), 0)
+    })
+  )
+
   it.effect("OPR-279: one that was sent after a line is not the one that came back with it", () =>
     Effect.gen(function* () {
       const { bank, payout } = yield* paidOutAtInter(75)

@@ -53,7 +53,7 @@ export interface ClaimedPayout {
 /** An answer that is no outcome. */
 export interface Submitted {
   readonly id: string
-  /** Of the claim: one that was claimed since keeps its due time. */
+  /** Of the claim: one that was claimed since keeps its due time, unless it is known only now that the acquirer has it. */
   readonly attempts: number
   /** When the acquirer accepted it; null where its answer was unclear. */
   readonly processedAtMs: number | null
@@ -285,7 +285,8 @@ const storeSubmissions = statement(
   (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
     unsent = p.unsent + i.is_unsent::integer,
-    due_at = CASE WHEN p.attempts = i.attempts THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at END
+    due_at = CASE WHEN p.attempts = i.attempts OR (p.processed_at IS NULL AND i.processed_at IS NOT NULL)
+      THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at END
   FROM ${p.submitted.rows} AS i
   WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`
 )

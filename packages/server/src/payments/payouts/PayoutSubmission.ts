@@ -8,8 +8,9 @@
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
  *   still arrive and pay. It is never final once a request was accepted, nor where another process has asked since.
- * - At a provider that finds no payout by our id (Inter), it is never final where an earlier request may have left: that one may have
- *   paid. Nothing more is sent then, which could pay a second time; a person settles the payout.
+ * - At a provider that finds no payout by our id (Inter), it is never final where the answer to an earlier request was lost: that one may
+ *   have paid. After it, or after twenty hours without an answer, nothing more is sent, which could pay a second time, and a person settles
+ *   the payout.
  * - A process that was stopped beyond its lease sends nothing.
  * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
@@ -88,7 +89,7 @@ export class PayoutSubmission extends Context.Service<
 
       const ask = (
         claimed: ClaimedPayout,
-        call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+        call: (rail: Rail, order: PayoutOrder) => Effect.Effect<Asked, AcquirerUnclear>
       ): Effect.Effect<Asked> =>
         acquirer.providerFor(claimed.payout.connectionId).pipe(
           Effect.flatMap(({ payouts: rail }) =>
@@ -99,10 +100,27 @@ export class PayoutSubmission extends Context.Service<
           Effect.catchTag("AcquirerUnclear", ({ isUnsent }) => Effect.succeed(isUnsent === true ? UNSENT : UNCLEAR))
         )
 
+      /** The answer to an earlier request was lost. The provider answers it again, unless it has forgotten it. */
+      const sendLost = (
+        { attempts }: ClaimedPayout,
+        rail: Rail,
+        order: PayoutOrder
+      ): Effect.Effect<Asked, AcquirerUnclear> =>
+        attempts > MOST_LOST
+          ? Effect.succeed({ _tag: "Lost", reason: "no answer" })
+          : Effect.map(rail.send(order), (progress) =>
+              progress._tag === "Refused" && isLastRequest(attempts) ? { ...progress, _tag: "Lost" } : progress
+            )
+
       /** After its lease another process may have sent the payout, and have taken a refusal for final. */
       const send = (claimed: ClaimedPayout) =>
         Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-          nowMs >= claimed.leasedUntilMs ? Effect.succeed(UNSENT) : ask(claimed, (rail, order) => rail.send(order))
+          nowMs >= claimed.leasedUntilMs
+            ? Effect.succeed(UNSENT)
+            : ask(claimed, (rail, order) => {
+                const isLost = rail.findsUnnamed === false && order.reference === null && !claimed.isFirstRequest
+                return isLost ? sendLost(claimed, rail, order) : rail.send(order)
+              })
         )
 
       /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
@@ -140,9 +158,14 @@ export class PayoutSubmission extends Context.Service<
             return yield* report(id, "failed", { reason: answer.reason })
           case "Refused":
             if (processedAtMs !== null) return
-            if (!isFirstRequest && !isLastRequest(attempts)) return yield* inquireIn(claimed, backOffMs(attempts))
-            if (isFirstRequest || answer.earlier === undefined)
-              return yield* payouts.refuse(id, attempts, answer.reason)
+            if (isFirstRequest || isLastRequest(attempts)) return yield* payouts.refuse(id, attempts, answer.reason)
+            return yield* inquireIn(claimed, backOffMs(attempts))
+          case "Lost":
+            if (isResent) return
+            yield* Effect.annotateLogs(Effect.logWarning("a payout is sent no more: a person has to settle it"), {
+              payout_id: id,
+              reason: answer.reason
+            })
             return yield* inquireIn(claimed, NEVER_MS)
           default: {
             if (isResent) return
@@ -199,8 +222,11 @@ const LAST_INQUIRY_MS = 60_000
 /** Ten years: nothing is asked any more. */
 const NEVER_MS = 10 * 365 * 24 * 3_600_000
 
-/** What a claimed payout's request came to. */
-type Asked = PayoutProgress | typeof UNSENT | typeof UNCLEAR
+/** Claims of a payout whose first answer was lost, two minutes apart in the end: twenty hours. A person may settle it after 24 (OPR-215). */
+const MOST_LOST = 600
+
+/** What a claimed payout's request came to. `Lost`: nobody can say what became of an earlier one. */
+type Asked = PayoutProgress | { readonly _tag: "Lost"; readonly reason: string } | typeof UNSENT | typeof UNCLEAR
 /** It did not leave. */
 const UNSENT = { _tag: "Unsent" } as const
 const UNCLEAR = { _tag: "Unclear" } as const

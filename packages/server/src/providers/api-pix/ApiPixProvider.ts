@@ -173,19 +173,16 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
 })
 
 const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable<Provider["payouts"]> => {
-  const { listSent } = payouts
+  const { findsUnnamed, listSent } = payouts
   return {
+    ...(!findsUnnamed && { findsUnnamed }),
     send: (order) => {
       const ordered = orderedFrom(order, pixKey)
       if (ordered === undefined) return Effect.succeed({ _tag: "Refused", reason: "the provider sends no TED" })
       return payouts.send(ordered).pipe(
         Effect.map(progressOfPayout),
         Effect.catchTag("Refused", (refused) =>
-          Effect.succeed<PayoutProgress>({
-            _tag: "Refused",
-            reason: reasonOf(refused),
-            ...(!payouts.findsUnnamed && { earlier: "unknown" })
-          })
+          Effect.succeed<PayoutProgress>({ _tag: "Refused", reason: reasonOf(refused) })
         ),
         Effect.mapError(unclear),
         bounded

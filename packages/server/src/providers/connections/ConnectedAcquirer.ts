@@ -116,6 +116,7 @@ const providerThrough = ({ balance, disputes, payouts, received }: Provider, cal
   }),
   ...(payouts !== undefined && {
     payouts: {
+      ...(payouts.findsUnnamed === false && { findsUnnamed: false }),
       send: (order) => call("send", (provider) => provider.payouts?.send(order) ?? absent),
       outcome: (order) => call("outcome", (provider) => provider.payouts?.outcome(order) ?? absent),
       ...(payouts.list !== undefined && {

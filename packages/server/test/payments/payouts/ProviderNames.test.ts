@@ -71,6 +71,26 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
         })
     )
 
+    it.effect("PAY-6: is not asked for until a person may settle the payout: nothing is sent after twenty hours", () =>
+      Effect.gen(function* () {
+        const { double, dueNow, key, sent } = yield* payerAtInter
+        const sql = yield* SqlClient
+        const heal = double.faults.always("dropped-after", { path: /banking/ })
+        const { id } = yield* paidOut(key)
+        yield* eventually(Effect.sync(sent), ({ length }) => length === 1)
+        const claimed = (condition: string) =>
+          Effect.map(
+            sql.unsafe(`SELECT FROM payouts WHERE id = $1::uuid AND ${condition}`, [id]),
+            ({ length }) => length > 0
+          )
+        yield* eventually(claimed("due_at > now()"), (is) => is)
+        yield* sql`UPDATE payouts SET attempts = 600 WHERE id = ${id}::uuid`
+        heal()
+        yield* eventually(Effect.andThen(dueNow, claimed("due_at > now() + interval '1 year'")), (is) => is)
+        assert.strictEqual((yield* retrievePayout(key, id)).body.status, "processing")
+      })
+    )
+
     it.effect("PAY-6: is not waited for where no request has left: the first one that does is refused for good", () =>
       Effect.gen(function* () {
         const { double, key, sent } = yield* payerAtInter

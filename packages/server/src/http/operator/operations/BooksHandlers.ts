@@ -66,12 +66,13 @@ export const connectionBooksHandlers = Effect.gen(function* () {
     transactions: ({ params, query }) =>
       Effect.gen(function* () {
         const { id } = yield* connections.get(yield* knownId(params))
-        return yield* page({ connectionId: id }, query)
+        return yield* Effect.tap(page({ connectionId: id }, query), connections.get(id))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     closes: ({ params, query }) =>
       Effect.gen(function* () {
         const { id } = yield* connections.get(yield* knownId(params))
-        return listAnswer(yield* closes.list({ connectionId: id }, pageFrom(query)), toClose, pageFrom(query))
+        const found = yield* Effect.tap(closes.list({ connectionId: id }, pageFrom(query)), connections.get(id))
+        return listAnswer(found, toClose, pageFrom(query))
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     statement: ({ caller, params, query }) =>
       Effect.gen(function* () {
