@@ -6673,6 +6673,26 @@ WHERE
 LIMIT 5000;
 
 -- statements/BooksOfDay.ts findSentBack
+WITH
+  paid AS MATERIALIZED (
+    SELECT t.resource_id, t.amount, t.day > $4::text::date AS is_later
+    FROM ledger_transfers t
+    WHERE
+      t.connection_id = ANY ($1::uuid[])
+      AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
+      AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
+      AND t.reason = 'payout.completed'
+  ),
+  sent AS MATERIALIZED (
+    SELECT
+      p.id, p.connection_id, p.end_to_end_id, p.amount, t.is_later,
+      CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12)
+      END AS sent_at
+    FROM paid t CROSS JOIN LATERAL (SELECT * FROM payouts o WHERE o.id = t.resource_id OFFSET 0) p
+    WHERE
+      p.status = 'completed'
+      AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+  )
 SELECT true AS is_named, id, connection_id, end_to_end_id, amount
 FROM payouts
 WHERE
@@ -6680,37 +6700,22 @@ WHERE
   AND connection_id = ANY ($1::uuid[])
   AND status = 'completed'
 UNION ALL
-SELECT false, (array_agg(p.id)) [1], (array_agg(p.connection_id)) [1], min(p.end_to_end_id), t.amount
-FROM
-  ledger_transfers t
-  JOIN payouts p ON p.id = t.resource_id
-  CROSS JOIN LATERAL (
-    SELECT CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at
-  ) e
-  CROSS JOIN LATERAL (
-    SELECT
-      to_char(
-        (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)), 'YYYYMMDDHH24MI'
-      ) AS ends_at
-  ) d
+SELECT false, (array_agg(s.id)) [1], (array_agg(s.connection_id)) [1], min(s.end_to_end_id), s.amount
+FROM sent s
 WHERE
-  t.connection_id IS NOT NULL
-  AND t.connection_id = ANY ($1::uuid[])
-  AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
-  AND t.reason = 'payout.completed'
-  AND t.credit = 'acquirer'
-  AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
-  AND p.status = 'completed'
-  AND (t.day <= $4::text::date OR e.sent_at < d.ends_at OR e.sent_at IS NULL)
-  AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
-GROUP BY t.amount
+  NOT s.is_later
+  OR s.sent_at IS NULL
+  OR s.sent_at < to_char(
+    (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)), 'YYYYMMDDHH24MI'
+  )
+GROUP BY s.amount
 HAVING
   count(*) = 1
-  AND bool_and(t.day <= $4::text::date OR e.sent_at IS NOT NULL)
+  AND bool_and(NOT s.is_later OR s.sent_at IS NOT NULL)
   AND NOT EXISTS (
     SELECT
     FROM payouts o
-    WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = t.amount AND o.connection_id = ANY ($1::uuid[])
+    WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = s.amount AND o.connection_id = ANY ($1::uuid[])
   );
 
 -- statements/BooksOfDay.ts findUnsettled

@@ -233,7 +233,8 @@ const findUnsettled = statement(
 )
 
 // By its amount, only one that is alone with it: one that was sent before the line's day ended, although the books may have learned later
-// that it was paid, with none beside it whose time is not known, or of which nobody knows whether it was paid.
+// that it was paid, with none beside it whose time is not known, or of which nobody knows whether it was paid. `paid` names what the index of
+// payouts by amount has, so that the planner has no choice.
 const findSentBack = statement(
   {
     connectionIds: uuids,
@@ -242,21 +243,27 @@ const findSentBack = statement(
     day: value("text")
   },
   (p) => `
+  WITH paid AS MATERIALIZED (
+    SELECT t.resource_id, t.amount, t.day > ${p.day}::date AS is_later FROM ledger_transfers t
+    WHERE t.connection_id = ANY (${p.connectionIds}) AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a))
+      AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND t.reason = 'payout.completed'
+  ),
+  sent AS MATERIALIZED (
+    SELECT p.id, p.connection_id, p.end_to_end_id, p.amount, t.is_later,
+      CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at
+    FROM paid t CROSS JOIN LATERAL (SELECT * FROM payouts o WHERE o.id = t.resource_id OFFSET 0) p
+    WHERE p.status = 'completed'
+      AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
+  )
   SELECT true AS is_named, id, connection_id, end_to_end_id, amount FROM payouts
   WHERE end_to_end_id = ${namesOf(p.names)} AND connection_id = ANY (${p.connectionIds}) AND status = 'completed'
   UNION ALL
-  SELECT false, (array_agg(p.id))[1], (array_agg(p.connection_id))[1], min(p.end_to_end_id), t.amount
-  FROM ledger_transfers t JOIN payouts p ON p.id = t.resource_id
-    CROSS JOIN LATERAL (SELECT CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at) e
-    CROSS JOIN LATERAL (SELECT to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI') AS ends_at) d
-  WHERE t.connection_id IS NOT NULL AND t.connection_id = ANY (${p.connectionIds})
-    AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND t.reason = 'payout.completed' AND t.credit = 'acquirer'
-    AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a)) AND p.status = 'completed'
-    AND (t.day <= ${p.day}::date OR e.sent_at < d.ends_at OR e.sent_at IS NULL)
-    AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
-  GROUP BY t.amount HAVING count(*) = 1 AND bool_and(t.day <= ${p.day}::date OR e.sent_at IS NOT NULL)
+  SELECT false, (array_agg(s.id))[1], (array_agg(s.connection_id))[1], min(s.end_to_end_id), s.amount FROM sent s
+  WHERE NOT s.is_later OR s.sent_at IS NULL
+    OR s.sent_at < to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI')
+  GROUP BY s.amount HAVING count(*) = 1 AND bool_and(NOT s.is_later OR s.sent_at IS NOT NULL)
     AND NOT EXISTS (
-      SELECT FROM payouts o WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = t.amount
+      SELECT FROM payouts o WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = s.amount
         AND o.connection_id = ANY (${p.connectionIds})
     )`
 )
