@@ -4272,13 +4272,13 @@ WITH RECURSIVE
   ),
   locked AS MATERIALIZED (
     SELECT
-      d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      d.id, d.due_at, d.processed_at, d.first_sent_at, s.account_id, s.connection_id, s.is_stopped,
       CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id
       END AS called_connection_id
     FROM
       shares s
       CROSS JOIN LATERAL (
-        SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id
+        SELECT p.id, p.processed_at, p.due_at, p.first_sent_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
@@ -4323,7 +4323,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
-      requested_at = coalesce(p.requested_at, now()),
+      requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4336,7 +4336,7 @@ WITH RECURSIVE
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
-      END AS order_id, p.attempts, p.unsent, t.is_paused
+      END AS order_id, p.attempts, t.is_paused, t.first_sent_at <= now() - interval '20 hours' AS is_old
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -4425,13 +4425,13 @@ WITH RECURSIVE
   ),
   locked AS MATERIALIZED (
     SELECT
-      d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      d.id, d.due_at, d.processed_at, d.first_sent_at, s.account_id, s.connection_id, s.is_stopped,
       CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id
       END AS called_connection_id
     FROM
       shares s
       CROSS JOIN LATERAL (
-        SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id
+        SELECT p.id, p.processed_at, p.due_at, p.first_sent_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
@@ -4476,7 +4476,7 @@ WITH RECURSIVE
     UPDATE payouts p
     SET
       due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
-      requested_at = coalesce(p.requested_at, now()),
+      requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4489,7 +4489,7 @@ WITH RECURSIVE
       CASE
         WHEN p.idempotency_key IS NULL THEN idempotency_digest (coalesce(p.application_id, p.account_id), 'payout id', p.origin, p.id::text)
         ELSE idempotency_digest (coalesce(p.application_id, p.account_id), 'payout', p.origin, p.idempotency_key)
-      END AS order_id, p.attempts, p.unsent, t.is_paused
+      END AS order_id, p.attempts, t.is_paused, t.first_sent_at <= now() - interval '20 hours' AS is_old
   )
 SELECT c.*, r.paused, r.next_account
 FROM
@@ -4513,10 +4513,18 @@ RETURNING id;
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
 SET
-  processed_at = coalesce(p.processed_at, i.processed_at), unsent = p.unsent + i.is_unsent::integer,
+  processed_at = coalesce(p.processed_at, i.processed_at),
+  first_sent_at = CASE WHEN i.is_unsent AND p.attempts = i.attempts THEN NULL ELSE p.first_sent_at
+  END,
   due_at = CASE
     WHEN p.attempts = i.attempts
-    OR (p.processed_at IS NULL AND i.processed_at IS NOT NULL) THEN now() + i.delay_ms * interval '1 millisecond'
+    OR (
+      p.processed_at IS NULL
+      AND i.processed_at IS NOT NULL
+    ) THEN now() + least(
+      i.delay_ms, CASE WHEN p.processed_at IS NOT NULL OR p.provider_reference IS NOT NULL THEN 120000
+      END
+    ) * interval '1 millisecond'
     ELSE p.due_at
   END
 FROM
@@ -6675,12 +6683,12 @@ LIMIT 5000;
 -- statements/BooksOfDay.ts findSentBack
 WITH
   paid AS MATERIALIZED (
-    SELECT t.resource_id, t.amount, t.day > $4::text::date AS is_later
+    SELECT t.resource_id, t.amount, t.day > $4::text::date AS is_later, count(*) OVER (PARTITION BY t.amount) AS of_amount
     FROM ledger_transfers t
     WHERE
       t.connection_id = ANY ($1::uuid[])
       AND t.amount = ANY (ARRAY(SELECT a.amount FROM (SELECT amount FROM unnest($3::bigint[]) AS t (amount)) AS a))
-      AND t.day BETWEEN $4::text::date - 30 AND $4::text::date + 7
+      AND t.day >= $4::text::date - 30
       AND t.reason = 'payout.completed'
   ),
   sent AS MATERIALIZED (
@@ -6690,7 +6698,8 @@ WITH
       END AS sent_at
     FROM paid t CROSS JOIN LATERAL (SELECT * FROM payouts o WHERE o.id = t.resource_id OFFSET 0) p
     WHERE
-      p.status = 'completed'
+      t.of_amount <= 1000
+      AND p.status = 'completed'
       AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
   )
 SELECT true AS is_named, id, connection_id, end_to_end_id, amount
@@ -6715,7 +6724,22 @@ HAVING
   AND NOT EXISTS (
     SELECT
     FROM payouts o
-    WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = s.amount AND o.connection_id = ANY ($1::uuid[])
+    WHERE
+      o.status = 'processing'
+      AND o.amount = s.amount
+      AND o.connection_id = ANY ($1::uuid[])
+      AND o.requested_at < (($4::text::date + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
+  )
+  AND NOT EXISTS (
+    SELECT
+    FROM acquirer_exceptions e JOIN payouts o ON o.id = e.payout_id
+    WHERE
+      e.payout_id IS NOT NULL
+      AND e.kind = 'contradictory_outcome'
+      AND e.provider_outcome = 'completed'
+      AND o.status = 'failed'
+      AND o.amount = s.amount
+      AND o.connection_id = ANY ($1::uuid[])
   );
 
 -- statements/BooksOfDay.ts findUnsettled

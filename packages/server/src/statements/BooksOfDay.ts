@@ -185,6 +185,9 @@ interface SentBackRow {
 
 const PAGE = 1000
 
+/** Of so many payouts of an amount none is looked at: hardly one is alone with it. */
+const MOST_ALIKE = 1000
+
 /** Names that are looked up at once. */
 const NAMES = 500
 
@@ -233,7 +236,7 @@ const findUnsettled = statement(
 )
 
 // By its amount, only one that is alone with it: one that was sent before the line's day ended, although the books may have learned later
-// that it was paid, with none beside it whose time is not known, or of which nobody knows whether it was paid. `paid` names what the index of
+// that it was paid, with none beside it whose time is not known, or that may have been paid although the books do not have it so. `paid` names what the index of
 // payouts by amount has, so that the planner has no choice.
 const findSentBack = statement(
   {
@@ -244,15 +247,16 @@ const findSentBack = statement(
   },
   (p) => `
   WITH paid AS MATERIALIZED (
-    SELECT t.resource_id, t.amount, t.day > ${p.day}::date AS is_later FROM ledger_transfers t
+    SELECT t.resource_id, t.amount, t.day > ${p.day}::date AS is_later, count(*) OVER (PARTITION BY t.amount) AS of_amount
+    FROM ledger_transfers t
     WHERE t.connection_id = ANY (${p.connectionIds}) AND t.amount = ANY (ARRAY(SELECT a.amount FROM ${p.amounts} AS a))
-      AND t.day BETWEEN ${p.day}::date - 30 AND ${p.day}::date + 7 AND t.reason = 'payout.completed'
+      AND t.day >= ${p.day}::date - 30 AND t.reason = 'payout.completed'
   ),
   sent AS MATERIALIZED (
     SELECT p.id, p.connection_id, p.end_to_end_id, p.amount, t.is_later,
       CASE WHEN p.end_to_end_id ~ '^E[0-9A-Za-z]{8}[0-9]{12}' THEN substr(p.end_to_end_id, 10, 12) END AS sent_at
     FROM paid t CROSS JOIN LATERAL (SELECT * FROM payouts o WHERE o.id = t.resource_id OFFSET 0) p
-    WHERE p.status = 'completed'
+    WHERE t.of_amount <= ${MOST_ALIKE} AND p.status = 'completed'
       AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.kind = 'returned_payout')
   )
   SELECT true AS is_named, id, connection_id, end_to_end_id, amount FROM payouts
@@ -263,7 +267,11 @@ const findSentBack = statement(
     OR s.sent_at < to_char(${midnightOf(`(${p.day}::date + 1)`)}, 'YYYYMMDDHH24MI')
   GROUP BY s.amount HAVING count(*) = 1 AND bool_and(NOT s.is_later OR s.sent_at IS NOT NULL)
     AND NOT EXISTS (
-      SELECT FROM payouts o WHERE o.status = 'processing' AND o.requested_at IS NOT NULL AND o.amount = s.amount
-        AND o.connection_id = ANY (${p.connectionIds})
+      SELECT FROM payouts o WHERE o.status = 'processing' AND o.amount = s.amount AND o.connection_id = ANY (${p.connectionIds})
+        AND o.requested_at < ${midnightOf(`(${p.day}::date + 1)`)}
+    ) AND NOT EXISTS (
+      SELECT FROM acquirer_exceptions e JOIN payouts o ON o.id = e.payout_id
+      WHERE e.payout_id IS NOT NULL AND e.kind = 'contradictory_outcome' AND e.provider_outcome = 'completed' AND o.status = 'failed'
+        AND o.amount = s.amount AND o.connection_id = ANY (${p.connectionIds})
     )`
 )

@@ -26,6 +26,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { connectionOfAccount } from "../../accounts/AccountConnection.ts"
 import { areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
+import { RESEND_GRACE_MS } from "../../providers/Retries.ts"
 import { Settings, type SettingsShape } from "../../base/Settings.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import { boolean, float8, instant, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
@@ -44,6 +45,8 @@ export interface ClaimedPayout {
   readonly attempts: number
   /** Whether no request of an earlier claim can have left. */
   readonly isFirstRequest: boolean
+  /** Whether the first that may have left is so old that a person may settle the payout soon (OPR-215). */
+  readonly isOld: boolean
   /** When the lease ends, by the clock of this process, which read it before the lease began. */
   readonly leasedUntilMs: number
   /** Whether it may not be sent now. */
@@ -57,7 +60,7 @@ export interface Submitted {
   readonly attempts: number
   /** When the acquirer accepted it; null where its answer was unclear. */
   readonly processedAtMs: number | null
-  /** Whether its request did not leave. */
+  /** Whether its request did not leave, nor did one before it. */
   readonly isUnsent: boolean
   readonly nextInquiryInMs: number
 }
@@ -106,9 +109,19 @@ export class PayoutClaims extends Context.Service<
           return {
             due: found.flatMap((row) => {
               if (row.id === null) return []
-              const { attempts, is_paused: isPaused, order_id: orderId, unsent } = row
-              const isFirstRequest = attempts - unsent === 1
-              return [{ payout: payoutTable.decode(row), orderId, attempts, isFirstRequest, isPaused, leasedUntilMs }]
+              const { attempts, is_old: isOld, is_paused: isPaused, order_id: orderId } = row
+              const isFirstRequest = isOld === null
+              return [
+                {
+                  payout: payoutTable.decode(row),
+                  orderId,
+                  attempts,
+                  isFirstRequest,
+                  isOld: isOld === true,
+                  isPaused,
+                  leasedUntilMs
+                }
+              ]
             }),
             paused: Number(found[0]?.paused ?? 0n),
             isWalkComplete: afterAccount === NIL_UUID
@@ -138,7 +151,8 @@ interface ClaimRow extends Row {
   readonly id: string | null
   readonly order_id: string
   readonly attempts: number
-  readonly unsent: number
+  /** Null where no request of an earlier claim can have left. */
+  readonly is_old: boolean | null
   readonly is_paused: boolean
   readonly paused: bigint
   readonly next_account: string | null
@@ -217,10 +231,10 @@ const claimStatement = (acquirer: AcquirerKind) =>
     FROM turns t
   ),
   locked AS MATERIALIZED (
-    SELECT d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+    SELECT d.id, d.due_at, d.processed_at, d.first_sent_at, s.account_id, s.connection_id, s.is_stopped,
       CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id END AS called_connection_id
     FROM shares s CROSS JOIN LATERAL (
-      SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id FROM payouts p
+      SELECT p.id, p.processed_at, p.due_at, p.first_sent_at, p.attempts, p.connection_id FROM payouts p
       WHERE p.status = 'processing' AND p.due_at IS NOT NULL
         AND (p.account_id, p.due_at) >= (s.account_id, '-infinity')
         AND (p.account_id, p.due_at) <= (s.account_id, now())
@@ -245,9 +259,11 @@ const claimStatement = (acquirer: AcquirerKind) =>
   claimed AS (
     UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
       attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
+      first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.to_pause
-    RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, p.unsent, t.is_paused
+    RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused,
+      t.first_sent_at <= now() - interval '20 hours' AS is_old
   )
   SELECT c.*, r.paused, r.next_account FROM (
     SELECT (SELECT count(*) FROM paused) AS paused,
@@ -269,7 +285,7 @@ const storeReference = statement(
   RETURNING id`
 )
 
-// `p.status || ''` fits no partial index, so that each row is found by its id.
+// `p.status || ''` fits no partial index, so that each row is found by its id. One that the acquirer has named is asked about again soon.
 const storeSubmissions = statement(
   {
     submitted: updatesOf(
@@ -284,9 +300,11 @@ const storeSubmissions = statement(
   },
   (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
-    unsent = p.unsent + i.is_unsent::integer,
+    first_sent_at = CASE WHEN i.is_unsent AND p.attempts = i.attempts THEN NULL ELSE p.first_sent_at END,
     due_at = CASE WHEN p.attempts = i.attempts OR (p.processed_at IS NULL AND i.processed_at IS NOT NULL)
-      THEN now() + i.delay_ms * interval '1 millisecond' ELSE p.due_at END
+      THEN now() + least(i.delay_ms, CASE WHEN p.processed_at IS NOT NULL OR p.provider_reference IS NOT NULL THEN ${RESEND_GRACE_MS} END)
+        * interval '1 millisecond'
+      ELSE p.due_at END
   FROM ${p.submitted.rows} AS i
   WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`
 )

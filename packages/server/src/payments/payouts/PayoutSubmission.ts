@@ -102,11 +102,11 @@ export class PayoutSubmission extends Context.Service<
 
       /** The answer to an earlier request was lost. The provider answers it again, unless it has forgotten it. */
       const sendLost = (
-        { attempts }: ClaimedPayout,
+        { attempts, isOld }: ClaimedPayout,
         rail: Rail,
         order: PayoutOrder
       ): Effect.Effect<Asked, AcquirerUnclear> =>
-        attempts > MOST_LOST
+        isOld
           ? Effect.succeed({ _tag: "Lost", reason: "no answer" })
           : Effect.map(rail.send(order), (progress) =>
               progress._tag === "Refused" && isLastRequest(attempts) ? { ...progress, _tag: "Lost" } : progress
@@ -118,7 +118,11 @@ export class PayoutSubmission extends Context.Service<
           nowMs >= claimed.leasedUntilMs
             ? Effect.succeed(UNSENT)
             : ask(claimed, (rail, order) => {
-                const isLost = rail.findsUnnamed === false && order.reference === null && !claimed.isFirstRequest
+                const isLost =
+                  rail.findsUnnamed === false &&
+                  order.pixKey !== null &&
+                  order.reference === null &&
+                  !claimed.isFirstRequest
                 return isLost ? sendLost(claimed, rail, order) : rail.send(order)
               })
         )
@@ -174,7 +178,7 @@ export class PayoutSubmission extends Context.Service<
               processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
               {
                 processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
-                isUnsent: answer._tag === "Unsent"
+                isUnsent: answer._tag === "Unsent" && isFirstRequest
               }
             )
           }
@@ -221,9 +225,6 @@ const LEASE_MARGIN_MS = 10_000
 const LAST_INQUIRY_MS = 60_000
 /** Ten years: nothing is asked any more. */
 const NEVER_MS = 10 * 365 * 24 * 3_600_000
-
-/** Claims of a payout whose first answer was lost, two minutes apart in the end: twenty hours. A person may settle it after 24 (OPR-215). */
-const MOST_LOST = 600
 
 /** What a claimed payout's request came to. `Lost`: nobody can say what became of an earlier one. */
 type Asked = PayoutProgress | { readonly _tag: "Lost"; readonly reason: string } | typeof UNSENT | typeof UNCLEAR

@@ -147,8 +147,8 @@ export const paymentTables = [
     sequence integer NOT NULL, -- grows with each change
     due_at timestamptz, -- the next request to the provider; null: paused, or not processing
     attempts integer NOT NULL DEFAULT 0, -- claims of it, for a request to the provider
-    unsent integer NOT NULL DEFAULT 0, -- of these, the ones whose request did not leave
-    requested_at timestamptz, -- the first request to the provider
+    requested_at timestamptz, -- the first claim
+    first_sent_at timestamptz, -- the first claim whose request may have left
     connection_id uuid, -- through which it is sent; null: the simulator's
     provider_reference text, -- what the provider named it before its money could move
     trace text -- the traceparent of the request that created it, where that is sampled
