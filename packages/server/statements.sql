@@ -6233,7 +6233,7 @@ INSERT INTO
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, accepted_at,
-  'ordered', clock_timestamp() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
+  'ordered', now() + $13::double precision * interval '1 millisecond', CASE WHEN attempts > 0 THEN now()
   END, now()
 FROM
   (

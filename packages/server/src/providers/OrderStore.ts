@@ -177,7 +177,7 @@ const insertOne = statement(
   { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
   (p) => `
   INSERT INTO acquirer_orders (${columns}, state, due_at, requested_at, created_at)
-  SELECT ${columns}, 'ordered', clock_timestamp() + ${p.leaseMs} * interval '1 millisecond', CASE WHEN attempts > 0 THEN now() END, now()
+  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', CASE WHEN attempts > 0 THEN now() END, now()
   FROM ${p.orders} AS o`
 )
 

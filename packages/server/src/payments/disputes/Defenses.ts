@@ -75,7 +75,9 @@ export class Defenses extends Context.Service<
         // The defense is the message with the order's id.
         yield* store.addMessage({ id, disputeId, author: "operator", text, atMs: epochMs }, undefined)
         for (const file of files) yield* store.addFile(id, { ...file, id: ids.next().id })
-        return yield* orders.insert({ id, kind: "defend", disputeId, accountId, connectionId }, leaseMs)
+        // From the beginning of the transaction, which takes as long as its files.
+        const filingMs = leaseMs + FILING_TIMEOUT_MS
+        return yield* orders.insert({ id, kind: "defend", disputeId, accountId, connectionId }, filingMs)
       })
 
       /** Commits the provider's answer. False where it was committed before, or another process has asked again. */
