@@ -51,9 +51,12 @@ const expectRows = (stdout: string, jobs: number) => {
   for (const counts of found) for (const count of counts.split(", ")) expect(count).toMatch(/ [1-9]\d*$/)
 }
 
+/** Every contender starts, beside the tests of other files. */
+const LONG = { timeout: 1_200_000 }
+
 describe("bench", () => {
   // Concurrent, because most of a smoke run is waiting for processes to start.
-  it.concurrent("create-charge: every contender answers without errors", async () => {
+  it.concurrent("create-charge: every contender answers without errors", LONG, async () => {
     const { lines, stdout } = await smokeRun(["--jobs", "create-charge"])
     expect(namesOf(lines)).toEqual([
       "8 fastify+pg lean",
@@ -70,7 +73,7 @@ describe("bench", () => {
     expectRows(stdout, 1)
   })
 
-  it.concurrent("every other job: its contenders are in the tables, without errors", async () => {
+  it.concurrent("every other job: its contenders are in the tables, without errors", LONG, async () => {
     const jobs = [
       "get-charge,list-first,list-500",
       "create-payout-hot,create-payout-16,complete-payout-hot,complete-payout-16",
@@ -133,7 +136,7 @@ describe("bench", () => {
     expect(stdout).toMatch(/Look with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
   })
 
-  it.concurrent("--grown reads charges of partitioned tables", async () => {
+  it.concurrent("--grown reads charges of partitioned tables", LONG, async () => {
     const { lines, stdout } = await smokeRun([
       "--grown",
       "--jobs",
