@@ -112,7 +112,7 @@ export interface Operation {
 }
 
 const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido"]
-const UNTYPED_REFUSALS = ["untyped 400", "untyped 422"]
+const UNTYPED_REFUSALS = new Set(["untyped 400", "untyped 422"])
 /** In the `notFound` of look-ups. */
 const UNTYPED_NOT_FOUND = "untyped 404"
 const NOT_FOUND = "NaoEncontrado"
@@ -139,7 +139,7 @@ export const failureOf = (
   if (status === 409 && profile.duplicates.includes(code)) return new Duplicate({ operation, code })
   const isRefusal =
     (of.anyCode === "refusal" && (status === 400 || status === 422)) ||
-    (profile.isUntyped && UNTYPED_REFUSALS.includes(code))
+    (profile.isUntyped && UNTYPED_REFUSALS.has(code))
   if (isRefusal || [...GENERAL_REFUSALS, ...of.refusals, ...profile.refusals].includes(code)) {
     return new Refused({ operation, status, code, detail })
   }

@@ -130,16 +130,20 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
   }
 
   for (const { isSkipped, name, program } of ends) {
-    it.effect.skipIf(isSkipped)(`CLI-9: every command has help with its name, under ${name}`, () =>
-      Effect.forEach(
-        commands,
-        (words) =>
-          Effect.map(pix([...words, "--help"], { node: program() }), ({ code, err, out }) => {
-            assert.deepStrictEqual([code, err], [0, ""], words.join(" "))
-            assert.include(out, ["pix", ...words].join(" "))
-          }),
-        { concurrency: 2, discard: true }
-      )
+    it.effect.skipIf(isSkipped)(
+      `CLI-9: every command has help with its name, under ${name}`,
+      () =>
+        Effect.forEach(
+          commands,
+          (words) =>
+            Effect.map(pix([...words, "--help"], { node: program() }), ({ code, err, out }) => {
+              assert.deepStrictEqual([code, err], [0, ""], words.join(" "))
+              assert.include(out, ["pix", ...words].join(" "))
+            }),
+          { concurrency: 2, discard: true }
+        ),
+      // Some two hundred processes, beside the tests of other files.
+      1_200_000
     )
   }
 
