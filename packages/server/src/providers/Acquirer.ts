@@ -4,8 +4,8 @@
  * Guarantees of an implementation:
  * - A txid names one Pix for ever: a repeated emission finds the first Pix and emits no second one. The same holds for the
  *   id of a payout, a return or a defense.
- * - Only a documented refusal in an answer that was read to its end is `AcquirerRefused`, or a `Failed` outcome. Anything
- *   else that could have been executed is `AcquirerUnclear`.
+ * - Only a documented refusal in an answer that was read to its end, and of a charge, by which no money moves, any refusal, is
+ *   `AcquirerRefused`, or a `Failed` outcome. Anything else that could have been executed is `AcquirerUnclear`.
  * - Every call ends within `ACQUIRER_TIMEOUT_MS`, if need be with `AcquirerUnclear`. A provider that is slow or away fills
  *   no memory and delays no other connection.
  *
