@@ -4,7 +4,8 @@
  * Guarantees:
  * - The same fact gives the same notification whether a webhook or the sweep led to it, so that both have one key.
  * - A Pix gives its payment first and its returns after it, oldest first.
- * - Only a final state gives a notification of a return or payout; of one that we ordered, only with its amount.
+ * - Only a final state gives a notification of a return or payout; of one that we ordered, only with its amount. Money that moved
+ *   under the id of an order, with another amount, is for a person to see (OPR-98).
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { ReceivedPix, ReportedDispute, ReportedReturn, SentPayout } from "../providers/Acquirer.ts"
@@ -34,6 +35,27 @@ export const notificationsOfPix = (
     .toSorted((a, b) => (a.atMs ?? Infinity) - (b.atMs ?? Infinity))
     .flatMap((of) => notificationOfReturn(connectionId, pix, of, orders) ?? [])
 ]
+
+/** Completed returns of a Pix under ids of our orders with other amounts than were ordered. */
+export const otherReturns = (
+  pix: ReceivedPix,
+  orders: Known["orders"]
+): ReadonlyArray<{ readonly id: string; readonly reason: string }> =>
+  pix.returns.flatMap((of) => {
+    const id = of.status === "completed" ? orderIdOf(of) : undefined
+    return id !== undefined && orders.of(id, { ...of, endToEndId: pix.endToEndId }) === "other-amount"
+      ? [{ id, reason: `return ${id} was carried out with another amount than was ordered` }]
+      : []
+  })
+
+/** The same of a payout, whose id is ours. */
+export const otherPayout = (
+  { amount, id, progress }: SentPayout,
+  payouts: Known["payouts"]
+): ReadonlyArray<{ readonly id: string; readonly reason: string }> =>
+  id !== null && progress._tag === "Completed" && payouts.of(id, amount) === "other-amount"
+    ? [{ id, reason: `payout ${id} was sent with another amount than was ordered` }]
+    : []
 
 const notificationOfReturn = (
   connectionId: string,

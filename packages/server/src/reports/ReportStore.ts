@@ -32,8 +32,8 @@ export interface Known {
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** What a return that was requested under an id is to the order of this connection that has this id. */
   readonly orders: { readonly of: (id: string, reported: ReportedTerms) => OrderTerms }
-  /** Payouts of this connection, with their cents. */
-  readonly payouts: { readonly has: (id: string, cents: number) => boolean }
+  /** What a payout that was sent under an id is to the payout of this connection that has this id. */
+  readonly payouts: { readonly of: (id: string, cents: number) => OrderTerms }
 }
 
 /** Of a return: its Pix, and its cents. */
@@ -123,8 +123,13 @@ export class ReportStore extends Context.Service<
             isApplied: (each) =>
               keysOf(each).some((key) => claimed.has(key)) || isSettled(each) || isKnownOutcome(each),
             recordKeys: claimed,
-            orders: { of: (id, reported) => termsOf(orders.get(id), reported) },
-            payouts: { has: (id, cents) => payouts.get(id) === cents }
+            orders: {
+              of: (id, { amount, endToEndId }) => {
+                const order = orders.get(id)
+                return termsOf(order?.end_to_end_id === endToEndId ? Number(order.amount) : undefined, amount)
+              }
+            },
+            payouts: { of: (id, cents) => termsOf(payouts.get(id), cents) }
           }
         }),
 
@@ -206,9 +211,9 @@ interface FoundRow {
   readonly outcome: ProviderOutcome | null
 }
 
-const termsOf = (order: FoundRow | undefined, { amount, endToEndId }: ReportedTerms): OrderTerms => {
-  if (order?.end_to_end_id !== endToEndId) return "not-ours"
-  return Number(order.amount) === amount ? "ours" : "other-amount"
+const termsOf = (orderedCents: number | undefined, reportedCents: number): OrderTerms => {
+  if (orderedCents === undefined) return "not-ours"
+  return orderedCents === reportedCents ? "ours" : "other-amount"
 }
 
 const names = rows({ name: text() })

@@ -23,7 +23,9 @@ import {
   disputeOpened,
   notificationsOfPayout,
   notificationsOfPix,
-  orderIdOf
+  orderIdOf,
+  otherPayout,
+  otherReturns
 } from "./ProviderReports.ts"
 import { type Marks, Ownership } from "./Ownership.ts"
 import { type Facts, type Known, ReportStore } from "./ReportStore.ts"
@@ -71,8 +73,7 @@ export class Reports extends Context.Service<
     Reports,
     Effect.gen(function* () {
       const store = yield* ReportStore
-      const unreadable = yield* UnreadableEntries
-      const { applyOwn, applyPage } = yield* pages
+      const { applyOwn, applyPage, raise } = yield* pages
 
       return Reports.of({
         received: (connectionId, page, where) =>
@@ -86,7 +87,8 @@ export class Reports extends Context.Service<
                 where,
                 own,
                 ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
-                (pix, { orders }) => notificationsOfPix(connectionId, pix, orders)
+                (pix, { orders }) => notificationsOfPix(connectionId, pix, orders),
+                (pix, { orders }) => otherReturns(pix, orders)
               )
           ),
 
@@ -104,7 +106,8 @@ export class Reports extends Context.Service<
                 own,
                 ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
                 (payout, { payouts }) =>
-                  notificationsOfPayout(connectionId, payout, (id) => payouts.has(id, payout.amount))
+                  notificationsOfPayout(connectionId, payout, (id) => payouts.of(id, payout.amount) === "ours"),
+                (payout, { payouts }) => otherPayout(payout, payouts)
               )
           )
         }),
@@ -116,12 +119,7 @@ export class Reports extends Context.Service<
             connectionId,
             entries,
             ({ marks: { endToEndId = null, key = null, txid } }) => ({ txid, endToEndId, key }),
-            (own) =>
-              Effect.map(unreadable.raise(connectionId, where, own), (unread) => ({
-                ...nothingApplied,
-                unread,
-                failures: own.length - unread.length
-              }))
+            (own) => raise(connectionId, where, own)
           )
       })
     })
@@ -207,21 +205,31 @@ const pages = Effect.gen(function* () {
   /** Sets an entry aside that failed too often. */
   const setAside = (connectionId: string, where: ListedIn | undefined, item: Entry) => (reason: string) => {
     if (where === undefined) return Effect.succeed(oneFailure)
-    const text = Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
     const endToEndId = item.endToEndId ?? undefined
     const name = endToEndId && `${endToEndId}/fails`
-    const entry = { text, reason: `it fails to be applied: ${reason}`, name, endToEndId }
+    const entry = { text: textOf(item), reason: `it fails to be applied: ${reason}`, name, endToEndId }
     return Effect.map(unreadable.failed(connectionId, where, entry), (digest): Applied =>
       digest === undefined ? oneFailure : { ...nothingApplied, unread: [digest] }
     )
   }
+
+  /** Those that there is no place for have failed. A callback leaves them to the list, which has them too. */
+  const raise = (connectionId: string, where: ListedIn | undefined, entries: ReadonlyArray<RaisedEntry>) =>
+    where === undefined || entries.length === 0
+      ? Effect.succeed(nothingApplied)
+      : Effect.map(unreadable.raise(connectionId, where, entries), (unread): Applied => ({
+          ...nothingApplied,
+          unread,
+          failures: entries.length - unread.length
+        }))
 
   const applyPage = Effect.fnUntraced(function* <A extends Entry>(
     connectionId: string,
     where: ListedIn | undefined,
     page: ReadonlyArray<A>,
     idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
-    listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
+    listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>,
+    othersOf: (item: A, known: Ours) => ReadonlyArray<{ readonly id: string; readonly reason: string }> = () => []
   ) {
     if (page.length === 0) return nothingApplied
     const ids = page.map(idsOf)
@@ -244,7 +252,15 @@ const pages = Effect.gen(function* () {
       ({ item, list }) => applyInOrder(list, setAside(connectionId, where, item)),
       { concurrency: CONCURRENCY }
     )
-    return all.reduce(together, nothingApplied)
+    const others = page.flatMap((item) =>
+      othersOf(item, known).map(({ id, reason }) => ({
+        text: textOf(item),
+        reason,
+        name: `${id}/other amount`,
+        endToEndId: item.endToEndId ?? undefined
+      }))
+    )
+    return together(all.reduce(together, nothingApplied), yield* raise(connectionId, where, others))
   })
 
   /** Applies those that are the connection's, and counts the others. */
@@ -258,7 +274,7 @@ const pages = Effect.gen(function* () {
     return together(yield* apply(own), { ...nothingApplied, foreign: page.length - own.length })
   })
 
-  return { applyOwn, applyPage }
+  return { applyOwn, applyPage, raise }
 })
 
 /** An entry of a list. */
@@ -267,6 +283,10 @@ interface Entry {
 }
 
 const oneFailure: Applied = { ...nothingApplied, failures: 1 }
+
+type RaisedEntry = Omit<UnreadableEntry, "marks">
+
+const textOf = (item: Entry) => Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
 
 /** Of what an exception shows of an entry. */
 const MOST_BYTES = 4096
@@ -278,8 +298,8 @@ type Ours = Pick<Known, "orders" | "payouts">
 const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
   [never, always].flatMap((ours) => listOf(item, ours))
 
-const never: Ours = { orders: { of: () => "not-ours" }, payouts: { has: () => false } }
-const always: Ours = { orders: { of: () => "ours" }, payouts: { has: () => true } }
+const never: Ours = { orders: { of: () => "not-ours" }, payouts: { of: () => "not-ours" } }
+const always: Ours = { orders: { of: () => "ours" }, payouts: { of: () => "ours" } }
 
 /** Notifications of one page that are applied at the same time. */
 const CONCURRENCY = 8

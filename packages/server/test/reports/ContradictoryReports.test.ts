@@ -126,55 +126,69 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "A return under the id of a refund",
   (it) => {
-    it.effect("BAL-9, OPR-98: of another amount ends nothing; of another Pix it is a return of that one", () =>
-      Effect.gen(function* () {
-        const bank = yield* fundedBank
-        const sql = yield* SqlClient
-        const reports = yield* Reports
-        const [charge, other] = yield* pendingCharges(bank, 2, 3000)
-        const [pix, otherPix] = payAll(bank, [charge!, other!])
-        yield* sweepNow(bank)
-        yield* operated("POST", `/charges/${charge!.id}/refund`, {})
-        const [order] = yield* sql<{ id: string }>`
+    it.effect(
+      "BAL-9, OPR-98, OPR-232: of another amount ends nothing and is shown; of another Pix it is a return of that one",
+      () =>
+        Effect.gen(function* () {
+          const bank = yield* fundedBank
+          const sql = yield* SqlClient
+          const reports = yield* Reports
+          const [charge, other] = yield* pendingCharges(bank, 2, 3000)
+          const [pix, otherPix] = payAll(bank, [charge!, other!])
+          yield* sweepNow(bank)
+          yield* operated("POST", `/charges/${charge!.id}/refund`, {})
+          const [order] = yield* sql<{ id: string }>`
           SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
-        const listed = (paid: typeof pix, cents: number, rtrId: string) =>
-          reports.received(bank.connectionId, [
-            {
-              endToEndId: paid!.endToEndId,
-              txid: paid!.txid ?? null,
-              amount: 3000,
-              atMs: paid!.atMs,
-              payer: null,
-              key: null,
-              returns: [
+          const listed = (paid: typeof pix, cents: number, rtrId: string) =>
+            reports.received(
+              bank.connectionId,
+              [
                 {
-                  id: providerIdOf(order!.id),
-                  providerId: rtrId,
-                  amount: cents,
-                  nature: "original",
-                  status: "completed",
-                  atMs: null,
-                  reason: null
+                  endToEndId: paid!.endToEndId,
+                  txid: paid!.txid ?? null,
+                  amount: 3000,
+                  atMs: paid!.atMs,
+                  payer: null,
+                  key: null,
+                  returns: [
+                    {
+                      id: providerIdOf(order!.id),
+                      providerId: rtrId,
+                      amount: cents,
+                      nature: "original",
+                      status: "completed",
+                      atMs: null,
+                      reason: null
+                    }
+                  ]
                 }
-              ]
-            }
-          ])
-        const stateOf = (id: string) =>
-          Effect.map(
-            sql<{ refunded_amount: number; state: string | null }>`
+              ],
+              { list: "received", fromMs: 0, toMs: 1 }
+            )
+          const stateOf = (id: string) =>
+            Effect.map(
+              sql<{ refunded_amount: number; state: string | null }>`
               SELECT refunded_amount::integer, (SELECT state FROM acquirer_orders o WHERE o.charge_id = c.id) AS state
               FROM charges c WHERE id = ${id}::uuid`,
-            ([row]) => row
+              ([row]) => row
+            )
+          yield* listed(pix, 1, "D1")
+          yield* listed(pix, 1, "D1")
+          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+          const [shown, ...more] = yield* openOf(bank, "unreadable")
+          assert.deepStrictEqual(more, [])
+          assert.deepInclude(shown!, { kind: "unreadable", unallocated: 0, end_to_end_id: pix!.endToEndId })
+          assert.strictEqual(
+            shown!.failure_reason,
+            `return ${order!.id} was carried out with another amount than was ordered`
           )
-        yield* listed(pix, 1, "D1")
-        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
-        yield* listed(otherPix, 3000, "D2")
-        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
-        assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })
-        yield* listed(pix, 3000, "D1")
-        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 3000, state: "done" })
-        yield* assertLedgerHolds
-      })
+          yield* listed(otherPix, 3000, "D2")
+          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+          assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })
+          yield* listed(pix, 3000, "D1")
+          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 3000, state: "done" })
+          yield* assertLedgerHolds
+        })
     )
   }
 )
@@ -192,10 +206,9 @@ const fundedBank = Effect.gen(function* () {
   return bank
 })
 
-const openOf = ({ connectionId }: ConnectedBank) =>
-  Effect.map(
-    operated<{ data: ReadonlyArray<Exception> }>("GET", "/exceptions?kind=contradictory_outcome&limit=100"),
-    ({ data }) => data.filter((each) => each.connection_id === connectionId && each.status === "open")
+const openOf = ({ connectionId }: ConnectedBank, kind = "contradictory_outcome") =>
+  Effect.map(operated<{ data: ReadonlyArray<Exception> }>("GET", `/exceptions?kind=${kind}&limit=100`), ({ data }) =>
+    data.filter((each) => each.connection_id === connectionId && each.status === "open")
   )
 
 /** The bank has what the books say: the money of the account, and that of the exceptions. */

@@ -55,14 +55,29 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
-    it.effect("OPR-95, PAY-6: that has another amount than the payout is not its outcome", () =>
-      Effect.gen(function* () {
-        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        const [other, same] = [yield* acceptedPayout(bank, 501), yield* acceptedPayout(bank)]
-        yield* Effect.promise(() => bank.double.settle())
-        yield* sweepNow(bank)
-        assert.deepStrictEqual([yield* statusOf(other.id), yield* statusOf(same.id)], ["processing", "completed"])
-      })
+    it.effect(
+      "OPR-95, OPR-232, PAY-6: that has another amount than the payout is not its outcome, and is shown once",
+      () =>
+        Effect.gen(function* () {
+          const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+          const [other, same] = [yield* acceptedPayout(bank, 501), yield* acceptedPayout(bank)]
+          yield* Effect.promise(() => bank.double.settle())
+          yield* sweepNow(bank)
+          yield* sweepNow(bank)
+          assert.deepStrictEqual([yield* statusOf(other.id), yield* statusOf(same.id)], ["processing", "completed"])
+          const sql = yield* SqlClient
+          assert.deepStrictEqual(
+            yield* sql`SELECT kind, status, failure_reason FROM acquirer_exceptions
+            WHERE connection_id = ${bank.connectionId}::uuid`,
+            [
+              {
+                kind: "unreadable",
+                status: "open",
+                failure_reason: `payout ${other.id} was sent with another amount than was ordered`
+              }
+            ]
+          )
+        })
     )
 
     it.effect("OPR-92, PAY-6: a callback makes the inquiry of its outcome due", () =>
