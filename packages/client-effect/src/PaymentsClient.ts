@@ -83,7 +83,7 @@ export interface ChargesClient extends ChargesService {
    * suspended. Fails with `WaitError` if the condition can no longer be met or `maxWaitMs` has passed, and with `UsageError`
    * if `maxWaitMs` or `intervalMs` is negative or not a number.
    *
-   * `expired` ends the wait: a late payment is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
+   * `expired` ends the wait: a payment after it is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
    * it polls again after the next interval, and fails with that error if `maxWaitMs` has passed. Any other error ends the
    * wait at once.
    */

@@ -76,7 +76,7 @@ export interface Charges extends ChargesOperations {
    * 90 s and so on, and once more when `maxWaitMs` has passed, by default after an hour. Webhooks are faster, and a key that polls more often may be
    * suspended.
    *
-   * `expired` ends the wait: a late payment is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
+   * `expired` ends the wait: a payment after it is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
    * it polls again after the next interval, and throws that error if `maxWaitMs` has passed. Any other error is thrown at
    * once.
    *

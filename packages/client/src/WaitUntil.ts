@@ -135,7 +135,7 @@ const MAX_AFTER_MS = 3_600_000
 /**
  * Whether the condition can no longer be met, by the domain's state machine: no wanted status is reachable from this one.
  * A predicate, or a status that this release does not know, is hopeless only in a final status. A status that this release
- * does not know is never final. `expired` counts as final, because a late payment is reported by webhook only.
+ * does not know is never final. `expired` counts as final, because a payment after it is reported by webhook only.
  */
 const isHopeless = (
   kind: PollableKind,

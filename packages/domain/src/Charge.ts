@@ -144,7 +144,7 @@ export interface ChargeTransition {
 export const chargeTransitions: ReadonlyArray<ChargeTransition> = [
   { report: "emitted", from: ["processing"], to: "pending", events: ["created", "emitted"] },
   { report: "refused", from: ["processing"], to: "failed", events: ["failed"] },
-  // CHG-6: a late payment is accepted.
+  // CHG-6: a payment after expiry is accepted.
   { report: "paid", from: ["pending", "expired"], to: "paid", events: ["paid"] },
   { report: "failed", from: ["pending"], to: "failed", events: ["failed"] },
   { report: "canceled", from: ["pending"], to: "canceled", events: ["canceled"] },

@@ -120,7 +120,8 @@ const questions: Readonly<Record<string, Question>> = {
       const { amount: part = null } = asked.payload
       const cents = part === null ? undefined : yield* requested(part)
       const { amount, customer, refunded_amount } = yield* stored<OperatorCharge>(asked, "charges.retrieve")
-      return `Refund ${amountOf(cents ?? amount - refunded_amount)} to ${printable(customer?.name ?? "the payer")}?`
+      const left = `what the account has of ${amountOf(amount - refunded_amount)}`
+      return `Refund ${cents === undefined ? left : amountOf(cents)} to ${printable(customer?.name ?? "the payer")}?`
     }),
   "deliveryActions.resendFailed": ({ payload, service }) => {
     if (payload["dry_run"] === true) return Effect.void

@@ -11,7 +11,7 @@ import { Table } from "../parts/List.tsx"
 import { QrCode } from "../parts/QrCode.tsx"
 import { ReceiptLink } from "../parts/ReceiptLink.tsx"
 import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
-import { ReturnMoney } from "../parts/ReturnMoney.tsx"
+import { ReturnMoney, returnWords } from "../parts/ReturnMoney.tsx"
 import { Reveal } from "../parts/Reveal.tsx"
 import { outcomeName, Settle, settleWords } from "../parts/Settle.tsx"
 import { State } from "../parts/State.tsx"
@@ -39,7 +39,7 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
             )}
             {(charge.status === "paid" || charge.status === "infraction") && (
               <ReturnMoney
-                left={money(charge.amount - charge.refunded_amount)}
+                left={returnWords().left(money(charge.amount - charge.refunded_amount))}
                 payer={charge.customer?.name}
                 isDescribed
                 refund={(payload, key) =>

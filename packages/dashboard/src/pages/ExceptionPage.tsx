@@ -88,7 +88,7 @@ const RefundAccepted = ({
   readonly reload: () => void
 }) => (
   <ReturnMoney
-    left={returnWords().accepted(money(exception.amount))}
+    left={returnWords().left(money(exception.amount))}
     payer={exception.payer?.name}
     refund={(payload, key) =>
       call((api) =>

@@ -69,12 +69,12 @@ export const ReturnMoney = <A,>({ isDescribed = false, left, onDone, payer, refu
 export const returnWords = inBoth({
   en: {
     ask: (amount: string, payer: string) => `Leaves the balance and returns to ${payer}: ${amount}.`,
-    accepted: (amount: string) => `what the account has of ${amount}`,
+    left: (amount: string) => `what the account has of ${amount}`,
     payer: "the payer"
   },
   pt: {
     ask: (amount, payer) => `Sai do saldo e volta para ${payer}: ${amount}.`,
-    accepted: (amount) => `o que a conta tem de ${amount}`,
+    left: (amount) => `o que a conta tem de ${amount}`,
     payer: "quem pagou"
   }
 })

@@ -1,5 +1,5 @@
 /**
- * Operators' cancellations of charges that are not paid, sent to the provider (CHG-26).
+ * Operators' cancellations of charges that are not paid, sent to the provider (CHG-7).
  *
  * Guarantees:
  * - an order is stored before the provider is asked, outside of transactions. Of two orders of one charge at the same
@@ -7,7 +7,7 @@
  * - an unclear answer is not a refusal: the order is repeated under its id until the answer is final, by any process. Nor is
  *   the refusal of a repeated request, while the request before it may still arrive.
  *
- * Rules: CHG-26, OPR-21.
+ * Rules: CHG-7, OPR-20.
  */
 import { chargeStatusAt, chargeTransition } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"

@@ -9,7 +9,7 @@
  * - The completed refunds of a charge add up to what went back to its payer. One return that is reported twice, by a list of
  *   returns and by a list of disputes, is one refund (DSP-4, DSP-7).
  *
- * Rules: BAL-5, BAL-6, BAL-9, BAL-10, DSP-4, DSP-5, DSP-7, OPR-70 to OPR-73.
+ * Rules: CHG-26, OPR-20, BAL-5, BAL-6, BAL-9, BAL-10, DSP-4, DSP-5, DSP-7, OPR-70 to OPR-73.
  */
 import {
   inAccount,
@@ -82,7 +82,6 @@ export const decideOrder = (
   requested: number | undefined,
   availableCents: number
 ): OrderDecision => {
-  // What is blocked is not in the account.
   const isRefundable = charge.status === "paid" || charge.status === "infraction"
   if (!isRefundable || order !== undefined) return { _tag: "InvalidState" }
   const amount = requested ?? inAccount(funds)

@@ -46,7 +46,7 @@ export class RefundOrders extends Context.Service<
   RefundOrders,
   {
     /**
-     * Returns money of a `paid` charge to its payer, and gives the charge after the provider's first answer: the refund
+     * Returns money of a charge that is `paid` or in `infraction` to its payer, and gives the charge after the provider's first answer: the refund
      * may be in progress still. `audited` runs in the transaction of the order, with the refund's id.
      */
     readonly refund: <E = never, R = never>(

@@ -37,7 +37,7 @@ import {
 import { RefundStore } from "./RefundStore.ts"
 
 export interface RefundRequest {
-  /** Cents. Absent: all that is left. */
+  /** Cents. Absent: all that is left and not blocked. */
   readonly amount?: number | undefined
   readonly description?: string | undefined
 }
