@@ -44,7 +44,7 @@ const slow = [
   "packages/server/test/ledger/{ConcurrentPayouts,MonthlyPackage,Statements}.test.ts",
   "packages/server/test/operations/{AlertRules,Filters,SealedSecrets,Search,Statistics}.test.ts",
   "packages/server/test/operators/{AccountLimits,PersonalData,SingleSignOn,Walk}.test.ts",
-  "packages/server/test/operators/approvals/{Bypass,Changed,FourEyes,Races,Summary}.test.ts",
+  "packages/server/test/operators/approvals/{Bypass,Changed,Duplicates,FourEyes,Races,Summary}.test.ts",
   "packages/server/test/payments/charges/{ChargeRecovery,CreationFields,CreationProperties}.test.ts",
   "packages/server/test/payments/disputes/Defenses.test.ts",
   "packages/server/test/payments/exceptions/Arrival.test.ts",
