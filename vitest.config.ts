@@ -43,7 +43,7 @@ const slow = [
   "packages/server/test/http/pipeline/{BodyCosts,Drain,Lists,RequestBody,Security,SocketBounds}.test.ts",
   "packages/server/test/ledger/{ConcurrentPayouts,MonthlyPackage,Statements}.test.ts",
   "packages/server/test/operations/{AlertRules,Filters,SealedSecrets,Search,Statistics}.test.ts",
-  "packages/server/test/operators/{AccountLimits,PersonalData,SingleSignOn,Walk}.test.ts",
+  "packages/server/test/operators/{AccountLimits,LyingIdentityProvider,PersonalData,SingleSignOn,Walk}.test.ts",
   "packages/server/test/operators/approvals/{Bypass,Changed,Duplicates,FourEyes,Races,Summary}.test.ts",
   "packages/server/test/payments/charges/{ChargeRecovery,CreationFields,CreationProperties}.test.ts",
   "packages/server/test/payments/disputes/Defenses.test.ts",
