@@ -51,7 +51,7 @@ const slow = [
   "packages/server/test/payments/payouts/Restores.test.ts",
   "packages/server/test/providers/Acquirers.test.ts",
   "packages/server/test/providers/connections/{Bulkheads,Management}.test.ts",
-  "packages/server/test/reports/{Ownership,RestoreComparison,SettlementClaims,Sweep,UnreadableEntries}.test.ts",
+  "packages/server/test/reports/{Ownership,RestoreComparison,SettlementClaims,Sweep,SweepFailures,UnreadableEntries}.test.ts",
   "packages/server/test/schema/{Migrations,Privileges}.test.ts",
   "packages/server/test/schema/partitions/{ChangesRetention,IndexRebuild,Money,Retention}.test.ts",
   "packages/server/test/startup/{Cell,ConcurrentStarts,DatabaseTls,Outward,WorkerMetrics}.test.ts",
