@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
 import { keyIdsOf } from "../../src/base/Secrets.ts"
 import { type Move, moveAccount } from "../../src/cells/AccountMove.ts"
 import { connect } from "../../src/cells/Connection.ts"
@@ -63,3 +64,9 @@ export const moved = (
       secretsKeys: yield* keyIdsOf(secretsKey)
     })
   }).pipe(Effect.scoped)
+
+/** Reads what the bank has received now, instead of within a minute. */
+export const sweepNow = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`UPDATE acquirer_connections SET due_at = now() WHERE due_at IS NOT NULL`
+)

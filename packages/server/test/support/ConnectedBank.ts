@@ -132,6 +132,19 @@ const released = (connectionId: string) =>
     )
   )
 
+/** How many pages of payments the provider was asked for. */
+export const listings = ({ double }: ConnectedBank) =>
+  double.exchanges.filter(({ method, path }) => method === "GET" && path.endsWith("/pix")).length
+
+/** Until when the connection has been swept. */
+export const progressOf = ({ connectionId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ swept_until: Date | null; deep_swept_at: Date | null }>`
+      SELECT swept_until, deep_swept_at FROM acquirer_connections WHERE id = ${connectionId}::uuid`
+    return row!
+  })
+
 export interface CallbackAnswer {
   readonly status: number
   readonly retryAfter: string | undefined
