@@ -2,8 +2,9 @@
  * Reads what providers received, sent and dispute, so that a lost webhook delays a payment and loses none.
  *
  * Guarantees:
- * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
- *   in 24 hours its last five days. Nothing before the connection's creation is read.
+ * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now. Once in 24 hours its
+ *   last five days are read again, in slices whose progress is stored, `LAST_DAYS_SLICES` in a sweep: what is new waits for no more.
+ *   Nothing before the connection's creation is read.
  * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
  *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
  *   lost and has no return is an exception (`UnreturnedLosses.ts`).
@@ -19,16 +20,16 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import { Acquirer, type Provider } from "../providers/Acquirer.ts"
+import { Acquirer, type AcquirerUnclear, type Provider } from "../providers/Acquirer.ts"
 import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { UnreturnedLosses } from "../payments/exceptions/UnreturnedLosses.ts"
-import { DISPUTE_MARGIN_MS, RETURN_SLICE_MS } from "./ListPages.ts"
+import { DISPUTE_MARGIN_MS, RETURN_SLICE_MS, SLICE_MS } from "./ListPages.ts"
 import { listReading } from "./ListReading.ts"
 import { ReportStore } from "./ReportStore.ts"
-import { DEEP_EVERY_MS, type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
+import { type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
 
 export class Sweep extends Context.Service<
   Sweep,
@@ -86,23 +87,37 @@ export class Sweep extends Context.Service<
         }
       })
 
-      const sweep = Effect.fnUntraced(function* (due: DueSweep) {
-        const { connectionId, createdAtMs, isDeepDue, nowMs, sweptUntilMs } = due
-        const provider = yield* acquirer.providerFor(connectionId)
-        const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
-        const recent = yield* Effect.result(
-          readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>
-            store.swept(connectionId, untilMs)
+      /** A slice that is not complete delays none after it: then all days are read again, after a while. */
+      const readLastDays = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
+        let startMs = due.lastDaysFromMs
+        let problem: AcquirerUnclear | undefined
+        for (let slice = 0; slice < LAST_DAYS_SLICES && startMs !== null; slice += 1) {
+          const range = { fromMs: startMs, toMs: Math.min(startMs + SLICE_MS, due.nowMs) }
+          yield* Effect.catchTag(
+            readSlices(due, provider, range, () => Effect.void),
+            "AcquirerUnclear",
+            (unclear) => {
+              problem ??= unclear
+              return store.lastDaysAgain(due.connectionId, LAST_DAYS_RETRY_MS)
+            }
           )
+          startMs = range.toMs < due.nowMs ? range.toMs : null
+          yield* store.lastDaysRead(due.connectionId, startMs)
+        }
+        if (problem !== undefined) return yield* problem
+      })
+
+      const sweep = Effect.fnUntraced(function* (due: DueSweep) {
+        const { connectionId, createdAtMs, nowMs, sweptUntilMs } = due
+        const provider = yield* acquirer.providerFor(connectionId)
+        const fromMs = Math.min(Math.max(createdAtMs, (sweptUntilMs ?? createdAtMs) - OVERLAP_MS), nowMs)
+        const recent = yield* Effect.result(
+          readSlices(due, provider, { fromMs, toMs: nowMs }, (untilMs) => store.swept(connectionId, untilMs))
         )
         const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
         const returns = yield* Effect.result(readReturns(due, provider))
         const again = yield* Effect.result(readAgain(due, provider))
-        if (isDeepDue) {
-          yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
-          yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
-          yield* store.deepAgainIn(connectionId, DEEP_EVERY_MS)
-        }
+        yield* readLastDays(due, provider)
         yield* Effect.fromResult(recent)
         yield* Effect.fromResult(outcomes)
         yield* Effect.fromResult(returns)
@@ -149,8 +164,11 @@ const SWEEP_EVERY_MS = MINUTE_MS
 const OVERLAP_MS = 10 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
-/** A Pix may be blocked for 72 hours and be listed then, as of its beginning; and a day passes between two readings. */
-const DEEP_MS = 5 * 24 * 60 * MINUTE_MS
-/** After a sweep of the last days that was not complete. */
-const DEEP_RETRY_MS = 10 * MINUTE_MS
+/**
+ * Of one sweep: the last days have twenty. Five days, because a Pix may be blocked for 72 hours and be listed then, as of its beginning,
+ * and a day passes between two readings.
+ */
+const LAST_DAYS_SLICES = 2
+/** After a reading of the last days that was not complete. */
+const LAST_DAYS_RETRY_MS = 10 * MINUTE_MS
 const MAX_IN_FLIGHT = 32

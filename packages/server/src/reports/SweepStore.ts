@@ -4,8 +4,8 @@
  * Guarantees:
  * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
  * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
- * - The reading of payments that have a return, of 90 days once in 24 hours and of 190 days once in 7 days, is resumed where it
- *   was left. Of a connection younger than five days, the sweeps read all.
+ * - The second reading of the last five days, once in 24 hours, and of payments that have a return, of 90 days once in 24 hours and of
+ *   190 days once in 7 days, are resumed where they were left. Of a connection younger than five days, the sweeps read all returns.
  * - Times are the database's: a process whose clock is wrong leaves nothing out.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
@@ -23,8 +23,8 @@ export interface DueSweep {
   readonly createdAtMs: number
   /** The end of the last complete slice; null before the first. */
   readonly sweptUntilMs: number | null
-  /** Whether the last days are due to be swept again. */
-  readonly isDeepDue: boolean
+  /** Where the second reading of the last days goes on; null where none is due. */
+  readonly lastDaysFromMs: number | null
   /** Where the reading of payments that have a return goes on; null where none is due. */
   readonly returnsFromMs: number | null
 }
@@ -38,8 +38,10 @@ export class SweepStore extends Context.Service<
     readonly extend: (connectionId: string, leaseMs: number) => Effect.Effect<void, Unavailable>
     /** Stores the end of a complete slice. */
     readonly swept: (connectionId: string, untilMs: number) => Effect.Effect<void, Unavailable>
-    /** Stores when the last days are due again. */
-    readonly deepAgainIn: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+    /** Stores where the second reading of the last days goes on; null at its end. */
+    readonly lastDaysRead: (connectionId: string, untilMs: number | null) => Effect.Effect<void, Unavailable>
+    /** The last days are due again in `inMs`, instead of a day after the last reading of them. */
+    readonly lastDaysAgain: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
     /** Stores the number of entries that are not the connection's. */
     readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
     /** Stores where the reading of payments that have a return goes on; null at its end. */
@@ -68,6 +70,11 @@ export class SweepStore extends Context.Service<
                 UPDATE acquirer_connections
                 SET due_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
                   swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END,
+                  last_days_from = CASE
+                    WHEN last_days_from IS NOT NULL THEN last_days_from
+                    WHEN (last_days_at <= now() - interval '24 hours') IS NOT FALSE THEN greatest(created_at, now() - interval '5 days')
+                  END,
+                  last_days_at = CASE WHEN last_days_from IS NULL AND (last_days_at <= now() - interval '24 hours') IS NOT FALSE THEN now() ELSE last_days_at END,
                   returns_from = CASE
                     WHEN created_at > now() - interval '5 days' THEN NULL
                     WHEN returns_from IS NOT NULL THEN returns_from
@@ -81,16 +88,14 @@ export class SweepStore extends Context.Service<
                   WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now())
                   ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR NO KEY UPDATE SKIP LOCKED
                 )
-                RETURNING id, now() AS now, created_at, swept_until, returns_from,
-                  (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE
-                    AS is_deep_due`,
+                RETURNING id, now() AS now, created_at, swept_until, last_days_from, returns_from`,
               (found) =>
                 found.map((row) => ({
                   connectionId: row.id,
                   nowMs: row.now.getTime(),
                   createdAtMs: row.created_at.getTime(),
                   sweptUntilMs: row.swept_until?.getTime() ?? null,
-                  isDeepDue: row.is_deep_due,
+                  lastDaysFromMs: row.last_days_from?.getTime() ?? null,
                   returnsFromMs: row.returns_from?.getTime() ?? null
                 }))
             )
@@ -116,11 +121,17 @@ export class SweepStore extends Context.Service<
               UPDATE acquirer_connections SET returns_from = to_timestamp(${untilMs}::double precision / 1000)
               WHERE id = ${connectionId}::uuid`)
           ),
-        deepAgainIn: (connectionId, inMs) =>
+        lastDaysRead: (connectionId, untilMs) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections SET last_days_from = to_timestamp(${untilMs}::double precision / 1000)
+              WHERE id = ${connectionId}::uuid`)
+          ),
+        lastDaysAgain: (connectionId, inMs) =>
           Effect.asVoid(
             write(sql`
               UPDATE acquirer_connections
-              SET deep_swept_at = now() + ${inMs - DEEP_EVERY_MS}::double precision * interval '1 millisecond'
+              SET last_days_at = now() - interval '24 hours' + ${inMs}::double precision * interval '1 millisecond'
               WHERE id = ${connectionId}::uuid`)
           )
       })
@@ -133,11 +144,9 @@ interface DueRow {
   readonly now: Date
   readonly created_at: Date
   readonly swept_until: Date | null
-  readonly is_deep_due: boolean
+  readonly last_days_from: Date | null
   readonly returns_from: Date | null
 }
 
 /** Of a sweep: longer than one page takes. */
 export const LEASE_MS = 3 * 60_000
-/** Between two sweeps of the last days. */
-export const DEEP_EVERY_MS = 24 * 3_600_000

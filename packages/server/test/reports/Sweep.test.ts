@@ -96,7 +96,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       // The first sweep would store its progress over this.
       yield* sweepNow(bank)
       yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
-        swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+        swept_until = now() - interval '30 hours', last_days_at = now() WHERE id = ${bank.connectionId}::uuid`
       for (const [index, charge] of charges.entries()) {
         behindMs = [29, 15, 1][index]! * HOUR_MS
         payAll(bank, [charge])
@@ -144,10 +144,38 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '5 days' WHERE id = ${bank.connectionId}::uuid`
         yield* sweepNow(bank)
         assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
-        yield* sql`UPDATE acquirer_connections SET deep_swept_at = now() - interval '25 hours'
-        WHERE id = ${bank.connectionId}::uuid`
+        const row = Effect.map(
+          sql<{ from: Date | null; again_in_minutes: number }>`
+            SELECT last_days_from AS from,
+              round(extract(epoch FROM last_days_at + interval '24 hours' - now()) / 60)::integer AS again_in_minutes
+            FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid`,
+          ([found]) => found!
+        )
+        assert.deepInclude(yield* row, { from: null })
+        const begin = sql`UPDATE acquirer_connections SET last_days_at = now() - interval '25 hours'
+          WHERE id = ${bank.connectionId}::uuid`
+        yield* begin
+        // Two slices of six hours in a sweep: the payment is in the sixth of them, and a new one waits for none.
+        for (const states of [["pending"], ["pending", "paid"], ["paid", "paid"]]) {
+          yield* sweepNow(bank)
+          assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), states.toSorted())
+          assert.isNotNull((yield* row).from)
+          if (states.length === 1) payAll(bank, yield* pendingCharges(bank, 1))
+        }
+        const rest = Effect.gen(function* () {
+          let sweeps = 0
+          for (; (yield* row).from !== null; sweeps += 1) yield* sweepNow(bank)
+          return sweeps
+        })
+        assert.strictEqual(yield* rest, 8)
+        assert.strictEqual((yield* row).again_in_minutes, 24 * 60)
+        // Of a slice that cannot be read, the days after it are read, and all of them again after a while.
+        yield* begin
+        const end = bank.double.faults.always("html", { path: /\/pix$/ })
         yield* sweepNow(bank)
-        assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+        end()
+        assert.isAbove(yield* rest, 7)
+        assert.isBelow((yield* row).again_in_minutes, 11)
       })
   )
 
@@ -181,7 +209,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         const age = (fields: string) =>
           sql.unsafe(
             `UPDATE acquirer_connections SET created_at = now() - interval '300 days', swept_until = now(),
-            deep_swept_at = now(), ${fields} WHERE id = $1::uuid`,
+            last_days_at = now(), ${fields} WHERE id = $1::uuid`,
             [bank.connectionId]
           )
         const readOn = Effect.flatMap(

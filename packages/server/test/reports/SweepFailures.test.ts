@@ -85,7 +85,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       for (const bank of [poisoned, listless]) {
         yield* sweepNow(bank)
         yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
-          swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+          swept_until = now() - interval '30 hours', last_days_at = now() WHERE id = ${bank.connectionId}::uuid`
         before.set(bank, (yield* progressOf(bank)).swept_until)
         const charges = yield* pendingCharges(bank, 2)
         for (const [index, charge] of charges.entries()) {

@@ -140,8 +140,8 @@ export const listings = ({ double }: ConnectedBank) =>
 export const progressOf = ({ connectionId }: ConnectedBank) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const [row] = yield* sql<{ swept_until: Date | null; deep_swept_at: Date | null }>`
-      SELECT swept_until, deep_swept_at FROM acquirer_connections WHERE id = ${connectionId}::uuid`
+    const [row] = yield* sql<{ swept_until: Date | null; last_days_at: Date | null }>`
+      SELECT swept_until, last_days_at FROM acquirer_connections WHERE id = ${connectionId}::uuid`
     return row!
   })
 

@@ -39,7 +39,8 @@ export const accountTables = [
     checked_at timestamptz,
     check_result json,
     swept_until timestamptz, -- payments before it have been read from the provider
-    deep_swept_at timestamptz, -- the last sweep of several days
+    last_days_from timestamptz, -- where the second reading of the last five days goes on; null: none is running
+    last_days_at timestamptz, -- the last start of one
     returns_from timestamptz, -- where the reading of returned payments goes on; null: none is running
     returns_at timestamptz, -- the last start of one
     far_returns_at timestamptz, -- the last start of one of 190 days
