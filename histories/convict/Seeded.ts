@@ -1,6 +1,6 @@
 /**
- * Guards of docs/faults.md ("Broken on purpose"), and how each is taken out of the sources. A text that is gone fails the script: then
- * the guard has moved, and so must its line here.
+ * Guards of docs/faults.md ("Broken on purpose"), and how each is taken out of the sources. A text that is gone fails
+ * `Seeded.test.ts`: then the guard has moved, and so must its line here.
  */
 export interface Seeded {
   /** As docs/faults.md calls it, where it has it. */
@@ -55,15 +55,15 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     "the release of a failed payout's funds",
     "money",
     `${server}/payments/payouts/PayoutDecision.ts`,
-    'failed: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }]',
-    'failed: [{ credit: "acquirer", cents: ({ amount, fee }) => amount + fee }]'
+    'failed: [{ reason: "payout.failed", credit: "available", cents: ({ amount, fee }) => amount + fee }]',
+    'failed: [{ reason: "payout.failed", credit: "available", cents: ({ fee }) => fee }]'
   ),
   one(
     "the release of a canceled payout's fee",
     "money",
     `${server}/payments/payouts/PayoutDecision.ts`,
-    'canceled: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }]',
-    'canceled: [{ credit: "available", cents: ({ amount }) => amount }, { credit: "fees", cents: ({ fee }) => fee }]'
+    'canceled: [{ reason: "payout.canceled", credit: "available", cents: ({ amount, fee }) => amount + fee }]',
+    'canceled: [{ reason: "payout.canceled", credit: "available", cents: ({ amount }) => amount }]'
   ),
   one(
     "the guards of a payout's state change",
@@ -90,15 +90,15 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     "the distinction between an unclear creation and a rejection",
     "money",
     `${server}/payments/charges/ChargeEmission.ts`,
-    "AcquirerUnclear: () => Effect.undefined",
-    'AcquirerUnclear: () => Effect.succeed({ report: "refused" as const, facts: { reason: "unclear" } })'
+    "Effect.succeed(isOverdue ?",
+    "Effect.succeed(true ?"
   ),
   one(
     "the distinction between an unclear submission and a failure",
     "money",
     `${server}/payments/payouts/PayoutSubmission.ts`,
-    'Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))',
-    'Effect.catchTag("AcquirerUnclear", () => Effect.succeed({ _tag: "Failed" as const, reason: "unclear" }))'
+    "Effect.succeed(isUnsent === true ? UNSENT : UNCLEAR))",
+    'Effect.succeed({ _tag: "Failed", reason: "unclear" }))'
   ),
   one(
     "the same id when a payout is submitted again",
@@ -140,7 +140,7 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     "money",
     `${server}/payments/refunds/RefundDecision.ts`,
     '{ debit: "returns_in_transit", credit: "available", amount: rest - pending }',
-    '{ debit: "returns_in_transit", credit: "acquirer", amount: rest - pending }'
+    '{ debit: "returns_in_transit", credit: "blocked", amount: rest - pending }'
   ),
   one("the time of a release", "money", `${server}/ledger/Releases.ts`, ") <= now()", ") <= now() + interval '1 hour'"),
   one(
