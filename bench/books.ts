@@ -3,7 +3,7 @@
  * close, `ledger verify` and the exports.
  *
  * `BOOK_LINES` (10000,100000,1000000) are the lines of each, one database for each number. A tenth of them, 100,000 at most, is of
- * yesterday. `BOOK_EXPORTS_UP_TO` (1000000) limits the numbers of which each format is exported.
+ * yesterday. Of more lines than `BOOK_EXPORTS_UP_TO` (1000000), a CSV has all days, and each other format the month before this one.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -46,7 +46,7 @@ const measure = Effect.fnUntraced(function* (testbed: Testbed, lines: number) {
   const server = { ...started, apiKey }
   yield* readAll(server, databaseUrl)
   yield* verifyAll(server)
-  if (lines <= exportsUpTo) yield* exportAll(server, pid, databaseUrl)
+  yield* exportAll(server, pid, databaseUrl, lines <= exportsUpTo)
 })
 
 /** The transfers that are copied: the books of a new account, which has no other ones. */
@@ -135,13 +135,18 @@ const verifyAll = Effect.fnUntraced(function* (server: Server) {
   yield* print(`\n- \`ledger verify --full\`: ${secondsSince(at).toFixed(1)} s, consistent`)
 })
 
-const exportAll = Effect.fnUntraced(function* (server: Server, pid: number, databaseUrl: string) {
-  const { account, connection, from, month, of, ofBank, to } = yield* placesOf(databaseUrl)
-  const statement = `/operator/v1/accounts/${account}/statement?from=${from}&to=${to}&format=`
-  const bank = `/operator/v1/connections/${connection}/statement?from=${from}&to=${to}&format=`
+const exportAll = Effect.fnUntraced(function* (server: Server, pid: number, databaseUrl: string, isAllDays: boolean) {
+  const { account, connection, ofMonth, ...all } = yield* placesOf(databaseUrl)
+  const { month } = all
+  const others = isAllDays ? all : { from: `${month}-01`, to: all.monthEnd, of: ofMonth }
+  const path = (owner: string, format: string, { from, to }: Pick<Places, "from" | "to">) =>
+    `/operator/v1/${owner}/statement?from=${from}&to=${to}&format=${format}`
   const files = [
-    ...["csv", "ofx1", "ofx", "journal", "jsonl"].map((format) => [format, `${statement}${format}`, of] as const),
-    ["bank account, csv", `${bank}csv`, ofBank] as const
+    ["csv", path(`accounts/${account}`, "csv", all), all.of] as const,
+    ...["ofx1", "ofx", "journal", "jsonl"].map(
+      (format) => [format, path(`accounts/${account}`, format, others), others.of] as const
+    ),
+    ["bank account, csv", path(`connections/${connection}`, "csv", others), ofBank(others.of)] as const
   ]
   yield* print(
     "\n| export | transfers read | seconds | of these a second | MB | most MiB of the process |\n|---|---|---|---|---|---|"
@@ -169,7 +174,9 @@ const placesOf = (databaseUrl: string) =>
        )
        SELECT a.id AS account, '${SIMULATOR_CONNECTION}' AS connection, m.id AS middle, m.day::text AS day, first::text AS from,
          last::text AS to, to_char(${TODAY} - interval '1 month', 'YYYY-MM') AS month, lines::integer AS of,
-         (lines / ${LINES_OF_COPY} * ${CHARGES_OF_COPY + 1})::integer AS "ofBank"
+         (date_trunc('month', ${TODAY}) - interval '1 day')::date::text AS "monthEnd",
+         (SELECT count(*)::integer FROM ledger_transfers t WHERE t.account_id = a.id
+           AND date_trunc('month', t.day) = date_trunc('month', ${TODAY} - interval '1 month')) AS "ofMonth"
        FROM accounts a, bounds, middle m`
     )
     return rows[0]!
@@ -183,9 +190,13 @@ interface Places {
   readonly from: string
   readonly to: string
   readonly month: string
+  readonly monthEnd: string
   readonly of: number
-  readonly ofBank: number
+  readonly ofMonth: number
 }
+
+/** Of an account's transfers, those that its bank moved. */
+const ofBank = (transfers: number): number => Math.round((transfers / LINES_OF_COPY) * (CHARGES_OF_COPY + 1))
 
 const secondsSince = (at: number): number => (performance.now() - at) / 1000
 
