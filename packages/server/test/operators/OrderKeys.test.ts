@@ -10,6 +10,7 @@ import { assertRefused, someCharge } from "../support/ChargeRequests.ts"
 import { exceptionOf, notified, paymentOf } from "../support/Exceptions.ts"
 import { funded, holding, paidCharge, somePayout } from "../support/Money.ts"
 import { makeOperator, withoutFourEyes } from "../support/Operators.ts"
+import { eventually } from "../support/Receiver.ts"
 import { type Call, type Fields, newKey, TestService, whenFree } from "../support/TestService.ts"
 
 const refund = (call: Call, id: string, idempotencyKey: string, body: Fields = { amount: 100 }) =>
@@ -33,7 +34,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Orders of
           [100]
         )
       }
-      assert.strictEqual((yield* refund(operate, id, newKey())).body.refunded_amount, 200)
+      // On a busy machine the provider's answer to the first comes later, and until then no other is ordered.
+      const otherKey = newKey()
+      const { body } = yield* eventually(refund(operate, id, otherKey), ({ status }) => status === 200)
+      assert.strictEqual(body.refunded_amount, 200)
     })
   )
 

