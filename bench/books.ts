@@ -5,9 +5,8 @@
  * `BOOK_LINES` (10000,100000,1000000) are the lines of each, one database for each number. A tenth of them, 100,000 at most, is of
  * yesterday. Of more lines than `BOOK_EXPORTS_UP_TO` (1000000), a CSV has all days, and each other format the month before this one.
  */
-import * as Cause from "effect/Cause"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { randomUUID } from "node:crypto"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { TODAY } from "@pix-payments/server/database/statements/Days"
@@ -225,8 +224,5 @@ const MONTHS = 11
 const MOST_OF_A_DAY = 100_000
 const RUNS = 3
 
-const exit = await Effect.runPromiseExit(Effect.scoped(run))
-if (Exit.isFailure(exit)) {
-  process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
-  process.exitCode = 1
-}
+// Ends its processes where it is ended.
+NodeRuntime.runMain(Effect.scoped(run))

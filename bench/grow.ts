@@ -7,9 +7,8 @@
  * endpoint, separated by commas; by default every event, of which a paid charge has three. Bytes are those after
  * `pnpm run maintain`, which rebuilds indexes of past months.
  */
-import * as Cause from "effect/Cause"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import { grow } from "./growth/Copies.ts"
 import { measureReads } from "./growth/Reads.ts"
@@ -137,8 +136,5 @@ const STATEMENT_CHARGES = 200
 /** Longer than the pause of any loop but the maintenance of partitions. */
 const LOOPS = "70 seconds"
 
-const exit = await Effect.runPromiseExit(Effect.scoped(run))
-if (Exit.isFailure(exit)) {
-  process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
-  process.exitCode = 1
-}
+// Ends its processes where it is ended.
+NodeRuntime.runMain(Effect.scoped(run))

@@ -11,9 +11,8 @@
  * Load generator, PostgreSQL and server share the machine. What the generator uses at twice the rate is missing for the
  * others, so these figures are a lower bound.
  */
-import * as Cause from "effect/Cause"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { fileURLToPath } from "node:url"
 import type { LoadCommand, LoadResult } from "./load/closedLoop.ts"
 import { quantile } from "./load/Histogram.ts"
@@ -128,8 +127,5 @@ const run = Effect.gen(function* () {
   if (violations.length > 0) yield* Effect.sync(() => (process.exitCode = 1))
 })
 
-const exit = await Effect.runPromiseExit(Effect.scoped(run))
-if (Exit.isFailure(exit)) {
-  process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
-  process.exitCode = 1
-}
+// Ends its processes where it is ended.
+NodeRuntime.runMain(Effect.scoped(run))
