@@ -27,18 +27,23 @@ export const migrate = (databaseUrl: string) =>
     Effect.mapError((error) => new BenchError({ message: `migrations fail: ${error.message}` }))
   )
 
-/** The result of `use`, which gets a connection that is closed afterwards. */
+/** The result of `use`, which gets a connection that is closed afterwards, also where it is interrupted. */
 export const withDatabase = <A>(databaseUrl: string, use: (database: Client) => Promise<A>) =>
-  Effect.tryPromise({
-    try: async () => {
+  Effect.acquireUseRelease(
+    query(async () => {
       const database = new Client({ connectionString: databaseUrl })
+      // The database may stop while a query runs.
+      database.on("error", () => {})
       await database.connect()
-      try {
-        return await use(database)
-      } finally {
-        await database.end()
-      }
-    },
+      return database
+    }),
+    (database) => query(() => use(database)),
+    (database) => Effect.promise(() => database.end())
+  )
+
+const query = <A>(run: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: run,
     catch: (cause) => new BenchError({ message: `database query fails: ${String(cause)}` })
   })
 
