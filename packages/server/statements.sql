@@ -3827,6 +3827,14 @@ WHERE
   )
 RETURNING list, from_at, to_at, digest, exception_id;
 
+-- payments/exceptions/UnreadableEntries.ts findAside
+SELECT digest
+FROM unreadable_entries
+WHERE
+  connection_id = $1::uuid
+  AND digest = ANY (ARRAY(SELECT d.digest FROM (SELECT digest FROM unnest($2::text[]) AS t (digest)) AS d))
+  AND exception_id IS NOT NULL;
+
 -- payments/exceptions/UnreadableEntries.ts meetOne
 WITH
   forgotten AS (
@@ -6486,7 +6494,7 @@ FROM locked l
 WHERE c.id = l.id;
 
 -- reports/RestoreComparison.ts findOrdered
-SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+SELECT k.digest AS order_id, p.id AS payout_id, p.connection_id, p.amount, p.status
 FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
 WHERE k.digest = ANY ($1::uuid[]);
 

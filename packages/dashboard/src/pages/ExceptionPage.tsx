@@ -129,7 +129,8 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
     return isContradiction ? null : <RefundAccepted exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
   const { fields } = words()
-  const isUnreadable = exception.kind === "unreadable"
+  // A payout or return of another amount is settled by itself, and nothing of it arrived.
+  const isUnreadable = exception.kind === "unreadable" && (exception.payout_id ?? exception.refund_id) === null
   const amount = money(exception.unallocated)
   const reason: Field = { name: "reason", label: text.reason, hint: text.reasonHint, kind: "long", isOptional: true }
   const resolve = (action: ExceptionAction) => (values: Values, _files: Files, key: string) => {

@@ -5,12 +5,16 @@
  * - The same fact gives the same notification whether a webhook or the sweep led to it, so that both have one key.
  * - A Pix gives its payment first and its returns after it, oldest first.
  * - Only a final state gives a notification of a return or payout; of one that we ordered, only with its amount. Money that moved
- *   under the id of an order, with another amount, is for a person to see (OPR-98).
+ *   under the id of an order, with another amount, is for a person to see (OPR-232).
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { ReceivedPix, ReportedDispute, ReportedReturn, SentPayout } from "../providers/Acquirer.ts"
 import type { AcquirerNotification } from "../providers/AcquirerNotification.ts"
+import type { SetAside } from "../payments/exceptions/UnreadableEntries.ts"
 import type { Known } from "./ReportStore.ts"
+
+/** What the provider did otherwise than ordered. */
+export type Otherwise = Required<Pick<SetAside, "name" | "of" | "reason">>
 
 /** The order that a return may be of, by the id that its requester chose. `Known.orders` says whether it is. */
 export const orderIdOf = ({ id }: ReportedReturn): string | undefined => idFromTxid(id)
@@ -37,14 +41,17 @@ export const notificationsOfPix = (
 ]
 
 /** Completed returns of a Pix under ids of our orders with other amounts than were ordered. */
-export const otherReturns = (
-  pix: ReceivedPix,
-  orders: Known["orders"]
-): ReadonlyArray<{ readonly id: string; readonly reason: string }> =>
+export const otherReturns = (pix: ReceivedPix, orders: Known["orders"]): ReadonlyArray<Otherwise> =>
   pix.returns.flatMap((of) => {
     const id = of.status === "completed" ? orderIdOf(of) : undefined
     return id !== undefined && orders.of(id, { ...of, endToEndId: pix.endToEndId }) === "other-amount"
-      ? [{ id, reason: `return ${id} was carried out with another amount than was ordered` }]
+      ? [
+          {
+            of: { refundId: id },
+            name: `${id}/other amount`,
+            reason: `return ${id} has another amount than was ordered`
+          }
+        ]
       : []
   })
 
@@ -52,9 +59,9 @@ export const otherReturns = (
 export const otherPayout = (
   { amount, id, progress }: SentPayout,
   payouts: Known["payouts"]
-): ReadonlyArray<{ readonly id: string; readonly reason: string }> =>
+): ReadonlyArray<Otherwise> =>
   id !== null && progress._tag === "Completed" && payouts.of(id, amount) === "other-amount"
-    ? [{ id, reason: `payout ${id} was sent with another amount than was ordered` }]
+    ? [{ of: { payoutId: id }, name: `${id}/other amount`, reason: `payout ${id} has another amount than was ordered` }]
     : []
 
 const notificationOfReturn = (

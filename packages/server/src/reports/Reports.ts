@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout, UnreadableEntry } from "../providers/Acquirer.ts"
 import { type AcquirerNotification, isEffect, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
-import { type ListedIn, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
+import { type ListedIn, type SetAside, UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { AcquirerNotifications } from "./AcquirerNotifications.ts"
 import { describeCause } from "../base/observability/SafeCause.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
@@ -24,6 +24,7 @@ import {
   notificationsOfPayout,
   notificationsOfPix,
   orderIdOf,
+  type Otherwise,
   otherPayout,
   otherReturns
 } from "./ProviderReports.ts"
@@ -214,7 +215,7 @@ const pages = Effect.gen(function* () {
   }
 
   /** Those that there is no place for have failed. A callback leaves them to the list, which has them too. */
-  const raise = (connectionId: string, where: ListedIn | undefined, entries: ReadonlyArray<RaisedEntry>) =>
+  const raise = (connectionId: string, where: ListedIn | undefined, entries: ReadonlyArray<SetAside>) =>
     where === undefined || entries.length === 0
       ? Effect.succeed(nothingApplied)
       : Effect.map(unreadable.raise(connectionId, where, entries), (unread): Applied => ({
@@ -229,7 +230,7 @@ const pages = Effect.gen(function* () {
     page: ReadonlyArray<A>,
     idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
     listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>,
-    othersOf: (item: A, known: Ours) => ReadonlyArray<{ readonly id: string; readonly reason: string }> = () => []
+    othersOf: (item: A, known: Ours) => ReadonlyArray<Otherwise> = () => []
   ) {
     if (page.length === 0) return nothingApplied
     const ids = page.map(idsOf)
@@ -253,12 +254,7 @@ const pages = Effect.gen(function* () {
       { concurrency: CONCURRENCY }
     )
     const others = page.flatMap((item) =>
-      othersOf(item, known).map(({ id, reason }) => ({
-        text: textOf(item),
-        reason,
-        name: `${id}/other amount`,
-        endToEndId: item.endToEndId ?? undefined
-      }))
+      othersOf(item, known).map((other) => ({ ...other, text: textOf(item), endToEndId: item.endToEndId ?? undefined }))
     )
     return together(all.reduce(together, nothingApplied), yield* raise(connectionId, where, others))
   })
@@ -283,8 +279,6 @@ interface Entry {
 }
 
 const oneFailure: Applied = { ...nothingApplied, failures: 1 }
-
-type RaisedEntry = Omit<UnreadableEntry, "marks">
 
 const textOf = (item: Entry) => Buffer.from(JSON.stringify(item)).subarray(0, MOST_BYTES).toString()
 

@@ -184,7 +184,7 @@ const makePages = Effect.gen(function* () {
     const ordered = new Map(found.map((row) => [row.order_id, row]))
     const sent = page.filter(({ progress }) => progress._tag !== "Failed")
     for (const payout of yield* ownership.own(connectionId, sent, ({ key }) => ({ key }))) {
-      const problem = problemOf(payout, ordered.get(payout.id ?? ""))
+      const problem = problemOf(payout, ordered.get(payout.id ?? ""), connectionId)
       if (problem !== undefined) yield* onFinding({ kind: "open", text: problem })
     }
     return applied
@@ -209,11 +209,12 @@ const makeReadRange = Effect.gen(function* () {
       where,
       list,
       Effect.fnUntraced(function* ({ items, unreadable }) {
-        const { effects, failures } = yield* apply(items, where)
+        const { effects, failures, unread: aside } = yield* apply(items, where)
         if (effects > 0) yield* onFinding({ kind: "healed", text: `${name}: ${applied[where.list]}: ${effects}` })
         const { failures: beyond, unread } = yield* reports.unreadable(id, where, unreadable)
         const open = [
           ...(failures > 0 ? [`facts that could not be applied: ${failures}`] : []),
+          ...(aside.length > 0 ? [`entries that are exceptions: ${aside.length}`] : []),
           ...(unread.length + beyond > 0 ? [`entries that could not be read: ${unread.length + beyond}`] : [])
         ]
         for (const text of open) yield* onFinding({ kind: "open", text: `${name}: ${text}` })
@@ -254,12 +255,16 @@ const applied: Readonly<Record<ListedIn["list"], string>> = {
 /** What the books have otherwise; undefined where they agree. */
 const problemOf = (
   { amount, endToEndId, id, progress }: SentPayout,
-  row: OrderedRow | undefined
+  row: OrderedRow | undefined,
+  connectionId: string
 ): string | undefined => {
   const what = `payout of ${formatReais(amount)} (end-to-end id ${endToEndId ?? "unknown"})`
   if (id === null) return `${what} was not sent by this service`
   if (row === undefined) {
     return `${what} with the bank's id ${providerIdOf(id)} is not in the books. Its caller repeats it with the same idempotency key`
+  }
+  if (row.connection_id !== null && row.connection_id !== connectionId) {
+    return `${what} is payout ${row.payout_id} in the books, which another connection sent: it may have been paid twice`
   }
   const books = `payout ${row.payout_id} of ${formatReais(Number(row.amount))} is ${row.status} in the books`
   if (Number(row.amount) !== amount) return `${what} was sent with another amount: ${books}`
@@ -270,6 +275,8 @@ const problemOf = (
 interface OrderedRow {
   readonly order_id: string
   readonly payout_id: string
+  /** Null before it was sent. */
+  readonly connection_id: string | null
   readonly amount: bigint
   readonly status: string
 }
@@ -277,7 +284,7 @@ interface OrderedRow {
 const findOrdered = statement(
   { orderIds: uuids },
   ({ orderIds }) => `
-  SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status
+  SELECT k.digest AS order_id, p.id AS payout_id, p.connection_id, p.amount, p.status
   FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
   WHERE k.digest = ANY (${orderIds})`
 )

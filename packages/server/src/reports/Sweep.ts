@@ -16,8 +16,10 @@
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
+import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { Acquirer, type AcquirerUnclear, type Provider } from "../providers/Acquirer.ts"
@@ -87,24 +89,21 @@ export class Sweep extends Context.Service<
         }
       })
 
-      /** A slice that is not complete delays none after it: then all days are read again, after a while. */
+      /** A slice that is not complete delays none after it: then all from it on are read again, after a while. */
       const readLastDays = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
         let startMs = due.lastDaysFromMs
-        let problem: AcquirerUnclear | undefined
+        let problem: Cause.Cause<AcquirerUnclear | Unavailable> | undefined
         for (let slice = 0; slice < LAST_DAYS_SLICES && startMs !== null; slice += 1) {
           const range = { fromMs: startMs, toMs: Math.min(startMs + SLICE_MS, due.nowMs) }
-          yield* Effect.catchTag(
-            readSlices(due, provider, range, () => Effect.void),
-            "AcquirerUnclear",
-            (unclear) => {
-              problem ??= unclear
-              return store.lastDaysAgain(due.connectionId, LAST_DAYS_RETRY_MS)
-            }
-          )
+          const read = yield* Effect.exit(readSlices(due, provider, range, () => Effect.void))
+          if (Exit.isFailure(read)) {
+            problem ??= read.cause
+            yield* store.lastDaysFailed(due.connectionId, range.fromMs)
+          }
           startMs = range.toMs < due.nowMs ? range.toMs : null
           yield* store.lastDaysRead(due.connectionId, startMs)
         }
-        if (problem !== undefined) return yield* problem
+        if (problem !== undefined) return yield* Effect.failCause(problem)
       })
 
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
@@ -169,6 +168,4 @@ const RETURN_SLICES = 4
  * and a day passes between two readings.
  */
 const LAST_DAYS_SLICES = 2
-/** After a reading of the last days that was not complete. */
-const LAST_DAYS_RETRY_MS = 10 * MINUTE_MS
 const MAX_IN_FLIGHT = 32

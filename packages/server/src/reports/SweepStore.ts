@@ -6,7 +6,7 @@
  * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
  * - The second reading of the last five days, once in 24 hours, and of payments that have a return, of 90 days once in 24 hours and of
  *   190 days once in 7 days, are resumed where they were left. Of a connection younger than five days, the sweeps read all returns.
- * - Times are the database's: a process whose clock is wrong leaves nothing out.
+ * - Times are the database's: a process whose clock is wrong leaves nothing out. Nor does a database whose clock was ahead for a while.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
@@ -40,8 +40,8 @@ export class SweepStore extends Context.Service<
     readonly swept: (connectionId: string, untilMs: number) => Effect.Effect<void, Unavailable>
     /** Stores where the second reading of the last days goes on; null at its end. */
     readonly lastDaysRead: (connectionId: string, untilMs: number | null) => Effect.Effect<void, Unavailable>
-    /** The last days are due again in `inMs`, instead of a day after the last reading of them. */
-    readonly lastDaysAgain: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+    /** What begins then could not be read or applied: the next reading begins there, and soon. */
+    readonly lastDaysFailed: (connectionId: string, fromMs: number) => Effect.Effect<void, Unavailable>
     /** Stores the number of entries that are not the connection's. */
     readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
     /** Stores where the reading of payments that have a return goes on; null at its end. */
@@ -55,6 +55,10 @@ export class SweepStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const write = runToCompletion(sql)
+      const areLastDaysDue = sql.literal(`(${isDue("last_days_at", "24 hours")}
+        OR last_days_failed IS NOT NULL AND ${isDue("last_days_at", "10 minutes")})`)
+      const areReturnsDue = sql.literal(isDue("returns_at", "24 hours"))
+      const areFarReturnsDue = sql.literal(isDue("far_returns_at", "7 days"))
       const dueIn = (connectionId: string, inMs: number) =>
         Effect.asVoid(
           write(sql`
@@ -71,21 +75,24 @@ export class SweepStore extends Context.Service<
                 SET due_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
                   swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END,
                   last_days_from = CASE
-                    WHEN last_days_from IS NOT NULL THEN last_days_from
-                    WHEN (last_days_at <= now() - interval '24 hours') IS NOT FALSE THEN greatest(created_at, now() - interval '5 days')
+                    WHEN last_days_from IS NOT NULL THEN least(last_days_from, now())
+                    WHEN ${areLastDaysDue}
+                      THEN least(greatest(created_at, least(last_days_failed, now() - interval '5 days')), now())
                   END,
-                  last_days_at = CASE WHEN last_days_from IS NULL AND (last_days_at <= now() - interval '24 hours') IS NOT FALSE THEN now() ELSE last_days_at END,
+                  last_days_at = CASE WHEN last_days_from IS NULL AND ${areLastDaysDue} THEN now() ELSE last_days_at END,
+                  last_days_failed = CASE WHEN last_days_from IS NULL AND ${areLastDaysDue} THEN NULL ELSE last_days_failed END,
                   returns_from = CASE
                     WHEN created_at > now() - interval '5 days' THEN NULL
                     WHEN returns_from IS NOT NULL THEN returns_from
-                    WHEN (far_returns_at <= now() - interval '7 days') IS NOT FALSE THEN greatest(created_at, now() - interval '190 days')
-                    WHEN (returns_at <= now() - interval '24 hours') IS NOT FALSE THEN greatest(created_at, now() - interval '90 days')
+                    WHEN ${areFarReturnsDue} THEN greatest(created_at, now() - interval '190 days')
+                    WHEN ${areReturnsDue} THEN greatest(created_at, now() - interval '90 days')
                   END,
-                  returns_at = CASE WHEN returns_from IS NULL AND ((returns_at <= now() - interval '24 hours') IS NOT FALSE OR (far_returns_at <= now() - interval '7 days') IS NOT FALSE) THEN now() ELSE returns_at END,
-                  far_returns_at = CASE WHEN returns_from IS NULL AND (far_returns_at <= now() - interval '7 days') IS NOT FALSE THEN now() ELSE far_returns_at END
+                  returns_at = CASE WHEN returns_from IS NULL AND (${areReturnsDue} OR ${areFarReturnsDue}) THEN now() ELSE returns_at END,
+                  far_returns_at = CASE WHEN returns_from IS NULL AND ${areFarReturnsDue} THEN now() ELSE far_returns_at END
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
-                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now())
+                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now()
+                    OR due_at BETWEEN now() + interval '10 minutes' AND now() + interval '10 years')
                   ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR NO KEY UPDATE SKIP LOCKED
                 )
                 RETURNING id, now() AS now, created_at, swept_until, last_days_from, returns_from`,
@@ -127,17 +134,21 @@ export class SweepStore extends Context.Service<
               UPDATE acquirer_connections SET last_days_from = to_timestamp(${untilMs}::double precision / 1000)
               WHERE id = ${connectionId}::uuid`)
           ),
-        lastDaysAgain: (connectionId, inMs) =>
+        lastDaysFailed: (connectionId, fromMs) =>
           Effect.asVoid(
             write(sql`
               UPDATE acquirer_connections
-              SET last_days_at = now() - interval '24 hours' + ${inMs}::double precision * interval '1 millisecond'
+              SET last_days_failed = least(last_days_failed, to_timestamp(${fromMs}::double precision / 1000))
               WHERE id = ${connectionId}::uuid`)
           )
       })
     })
   )
 }
+
+/** What began at that time is due again; so is what a clock that was ahead began. */
+const isDue = (startedAt: string, after: string) =>
+  `((${startedAt} > now() - interval '${after}' AND ${startedAt} <= now()) IS NOT TRUE)`
 
 interface DueRow {
   readonly id: string

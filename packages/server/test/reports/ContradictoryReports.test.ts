@@ -178,10 +178,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           const [shown, ...more] = yield* openOf(bank, "unreadable")
           assert.deepStrictEqual(more, [])
           assert.deepInclude(shown!, { kind: "unreadable", unallocated: 0, end_to_end_id: pix!.endToEndId })
-          assert.strictEqual(
-            shown!.failure_reason,
-            `return ${order!.id} was carried out with another amount than was ordered`
-          )
+          assert.strictEqual(shown!.failure_reason, `return ${order!.id} has another amount than was ordered`)
           yield* listed(otherPix, 3000, "D2")
           assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
           assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })

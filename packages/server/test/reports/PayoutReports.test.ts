@@ -3,6 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../../src/base/Ids.ts"
+import { UnreadableEntries } from "../../src/payments/exceptions/UnreadableEntries.ts"
+import { resolved } from "../support/Exceptions.ts"
 import { idAtProvider } from "../support/Payouts.ts"
 import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 import { connectedBank, type ConnectedBank, connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
@@ -73,8 +75,24 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
               {
                 kind: "unreadable",
                 status: "open",
-                failure_reason: `payout ${other.id} was sent with another amount than was ordered`
+                failure_reason: `payout ${other.id} has another amount than was ordered`
               }
+            ]
+          )
+          // Nothing of it arrived. Once it is closed, and listed again, it is shown again.
+          const [aside] = yield* sql<{ digest: string; exception_id: string }>`
+          SELECT digest, exception_id FROM unreadable_entries WHERE connection_id = ${bank.connectionId}::uuid`
+          const { digest, exception_id: exceptionId } = aside!
+          yield* resolved(exceptionId, { action: "accept", amount: 501, account_id: bank.accountId, reason: "x" }, 409)
+          const { close } = yield* UnreadableEntries
+          yield* close(bank.connectionId, [{ list: "payouts", fromMs: 0, toMs: 1, digest, exceptionId }])
+          for (let times = 0; times < 2; times++) yield* sweepNow(bank)
+          assert.deepStrictEqual(
+            yield* sql`SELECT status, payout_id FROM acquirer_exceptions
+            WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`,
+            [
+              { status: "resolved", payout_id: other.id },
+              { status: "open", payout_id: other.id }
             ]
           )
         })

@@ -110,6 +110,22 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-96: a database whose clock was ahead sweeps again once it is set back", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      yield* sweepNow(bank)
+      yield* sql`UPDATE acquirer_connections SET due_at = now() + interval '6 hours', swept_until = now() + interval '6 hours',
+        last_days_at = now() + interval '6 hours' WHERE id = ${bank.connectionId}::uuid`
+      const charges = yield* pendingCharges(bank, 1)
+      payAll(bank, charges)
+      yield* eventually(statusesOf(bank), (statuses) => statuses.every((status) => status === "paid"))
+      const [row] =
+        yield* sql`SELECT last_days_at <= now() AS is_past FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid`
+      assert.deepStrictEqual(row, { is_past: true })
+    })
+  )
+
   it.effect("OPR-96: progress that a wrong clock set into the future leaves nothing out", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -145,9 +161,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* sweepNow(bank)
         assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
         const row = Effect.map(
-          sql<{ from: Date | null; again_in_minutes: number }>`
-            SELECT last_days_from AS from,
-              round(extract(epoch FROM last_days_at + interval '24 hours' - now()) / 60)::integer AS again_in_minutes
+          sql<{ from: Date | null; failed: Date | null }>`SELECT last_days_from AS from, last_days_failed AS failed
             FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid`,
           ([found]) => found!
         )
@@ -168,14 +182,21 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           return sweeps
         })
         assert.strictEqual(yield* rest, 8)
-        assert.strictEqual((yield* row).again_in_minutes, 24 * 60)
-        // Of a slice that cannot be read, the days after it are read, and all of them again after a while.
+        // A slice that cannot be read is read again with what follows it, also once it is older than five days.
         yield* begin
-        const end = bank.double.faults.always("html", { path: /\/pix$/ })
+        const end = bank.double.faults.always("no-page", { path: /\/pix$/ })
         yield* sweepNow(bank)
         end()
         assert.isAbove(yield* rest, 7)
-        assert.isBelow((yield* row).again_in_minutes, 11)
+        const { failed } = yield* row
+        assert.isNotNull(failed)
+        yield* sql`UPDATE acquirer_connections SET created_at = created_at - interval '2 days',
+          last_days_failed = last_days_failed - interval '1 day', last_days_at = now() - interval '11 minutes'
+          WHERE id = ${bank.connectionId}::uuid`
+        yield* sweepNow(bank)
+        const again = yield* row
+        assert.isNull(again.failed)
+        assert.strictEqual(again.from!.getTime(), failed!.getTime() - 12 * HOUR_MS)
       })
   )
 

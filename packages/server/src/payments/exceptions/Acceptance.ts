@@ -31,8 +31,12 @@ import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 import { Reversals } from "./Reversals.ts"
 
 /** Whether an exception has money that can be accepted; that of a contradiction may be below zero. */
-export const isAcceptable = (exception: StoredException): boolean =>
-  isContradiction(exception) ? exception.unallocated !== 0 : exception.unallocated > 0
+export const isAcceptable = (exception: StoredException): boolean => {
+  if (isContradiction(exception)) return exception.unallocated !== 0
+  // Of an unreadable one a person says the amount. What the bank did otherwise with an order is no money that arrived.
+  if (exception.kind === "unreadable") return exception.payoutId === null && exception.refundId === null
+  return exception.unallocated > 0
+}
 
 /** Who gets the money, by id; both null: the charge that the payment names, or the payout's account. `amount`: what an unreadable entry is of. */
 export interface AcceptFor {
@@ -135,7 +139,8 @@ export class Acceptance extends Context.Service<
         },
 
         acceptable: Effect.fnUntraced(function* (exception, amount) {
-          if (exception.kind !== "unreadable") return isAcceptable(exception) ? exception : undefined
+          if (!isAcceptable(exception)) return undefined
+          if (exception.kind !== "unreadable") return exception
           if (amount === null) return undefined
           const { connectionId, endToEndId, id } = exception
           // The payment may have been read meanwhile. After this, it is a copy.

@@ -1,11 +1,12 @@
 /**
- * Entries of a provider's lists that cannot be read, or fail to be applied: exceptions without an amount, for operators.
+ * Entries of a provider's lists that cannot be read, fail to be applied, or say that an order was carried out with another amount:
+ * exceptions without an amount, for operators.
  *
  * Guarantees:
- * - An entry is raised once, however often and in whatever decoration it is listed, with what arrived of it: one that cannot be read
- *   at once, one that fails alone after `MOST_FAILURES`. From then on it keeps no sweep from being complete.
- * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, its
- *   exception is closed.
+ * - An entry is raised once, however often and in whatever decoration it is listed, with what arrived of it: one that fails alone after
+ *   `MOST_FAILURES`, any other at once. From then on it keeps no sweep from being complete, and costs none a write.
+ * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, or is
+ *   listed no more, its exception is closed; should it be listed again, it is raised again.
  * - A connection has at most `MOST_OPEN` open ones. While there are as many, another one keeps a sweep from being complete.
  *
  * Rules: OPR-163, OPR-232.
@@ -19,14 +20,18 @@ import { createHash } from "node:crypto"
 import manifest from "../../../package.json" with { type: "json" }
 import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
-import { statement, value } from "../../database/statements/Statement.ts"
-import type { Unavailable } from "../../database/Unavailable.ts"
+import { text } from "../../database/statements/Column.ts"
+import { rows, statement, value } from "../../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import type { UnreadableEntry } from "../../providers/Acquirer.ts"
 import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore } from "./ExceptionStore.ts"
 
-type Entry = Omit<UnreadableEntry, "marks">
+/** `of`: the order that the entry is about, where it is one of ours. */
+export type SetAside = Omit<UnreadableEntry, "marks"> & {
+  readonly of?: { readonly payoutId: string } | { readonly refundId: string }
+}
 
 export const entryLists = ["received", "returned", "payouts", "disputes"] as const
 
@@ -50,13 +55,13 @@ export class UnreadableEntries extends Context.Service<
     readonly raise: (
       connectionId: string,
       where: ListedIn,
-      entries: ReadonlyArray<Entry>
+      entries: ReadonlyArray<SetAside>
     ) => Effect.Effect<ReadonlyArray<string>, Unavailable>
     /** Counts a failure of an entry that was read. Its digest once it is set aside, else undefined. */
     readonly failed: (
       connectionId: string,
       where: ListedIn,
-      entry: Entry
+      entry: SetAside
     ) => Effect.Effect<string | undefined, Unavailable>
     /** Claims entries that are due to be read again. */
     readonly claimDue: (connectionId: string) => Effect.Effect<ReadonlyArray<DueEntry>, Unavailable>
@@ -73,7 +78,7 @@ export class UnreadableEntries extends Context.Service<
       const exceptions = yield* Exceptions
 
       /** In a transaction. */
-      const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: Entry) {
+      const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: SetAside) {
         const open = yield* sql`
           SELECT FROM acquirer_exceptions
           WHERE connection_id = ${connectionId}::uuid AND kind = 'unreadable' AND status = 'open' LIMIT ${MOST_OPEN}`
@@ -82,6 +87,7 @@ export class UnreadableEntries extends Context.Service<
         const { id } = ids.next()
         const exception = {
           ...unknown,
+          ...entry.of,
           id,
           connectionId,
           kind: "unreadable",
@@ -98,7 +104,7 @@ export class UnreadableEntries extends Context.Service<
         yield* sql`
           UPDATE unreadable_entries SET exception_id = ${id}::uuid
           WHERE connection_id = ${connectionId}::uuid AND digest = ${digestOf(where, entry)}`
-        yield* Effect.annotateLogs(Effect.logWarning(`an entry of a provider's list cannot be read: ${entry.reason}`), {
+        yield* Effect.annotateLogs(Effect.logWarning(`an entry of a provider's list is set aside: ${entry.reason}`), {
           connection_id: connectionId
         })
         return true
@@ -106,7 +112,7 @@ export class UnreadableEntries extends Context.Service<
 
       /** Whether the entry is set aside. */
       const meet = Effect.fnUntraced(
-        function* (connectionId: string, where: ListedIn, entry: Entry, mostFailures: number) {
+        function* (connectionId: string, where: ListedIn, entry: SetAside, mostFailures: number) {
           const digest = digestOf(where, entry)
           const [row] = yield* sql.unsafe<{ failures: number; exception_id: string | null }>(
             ...meetOne({ connectionId, digest, ...where, version: manifest.version })
@@ -118,15 +124,25 @@ export class UnreadableEntries extends Context.Service<
         runToCompletion(sql)
       )
 
-      const digestIf = <E>(where: ListedIn, entry: Entry, isAside: Effect.Effect<boolean, E>) =>
+      const digestIf = <E>(where: ListedIn, entry: SetAside, isAside: Effect.Effect<boolean, E>) =>
         Effect.map(isAside, (is) => (is ? digestOf(where, entry) : undefined))
 
       return UnreadableEntries.of({
-        raise: (connectionId, where, entries) =>
-          Effect.map(
-            Effect.forEach(entries, (entry) => digestIf(where, entry, meet(connectionId, where, entry, 1))),
-            (digests) => digests.filter((digest) => digest !== undefined)
-          ),
+        raise: Effect.fnUntraced(function* (connectionId, where, entries) {
+          if (entries.length === 0) return []
+          const digests = entries.map((entry) => digestOf(where, entry))
+          const found = yield* orUnavailable(
+            sql.unsafe<{ digest: string }>(
+              ...findAside({ connectionId, digests: digests.map((digest) => ({ digest })) })
+            )
+          )
+          const aside = new Set(found.map(({ digest }) => digest))
+          const met = yield* Effect.forEach(
+            entries.filter((_, index) => !aside.has(digests[index]!)),
+            (entry) => digestIf(where, entry, meet(connectionId, where, entry, 1))
+          )
+          return [...aside, ...met.filter((digest) => digest !== undefined)]
+        }),
 
         failed: (connectionId, where, entry) => digestIf(where, entry, meet(connectionId, where, entry, MOST_FAILURES)),
 
@@ -148,9 +164,13 @@ export class UnreadableEntries extends Context.Service<
         close: Effect.fnUntraced(
           function* (connectionId, entries) {
             yield* lockLedgerOf(sql, [connectionId])
-            for (const { exceptionId } of entries) {
+            for (const { digest, exceptionId } of entries) {
               const exception = yield* store.lock(exceptionId)
-              if (exception?.status === "open") yield* exceptions.match(exception)
+              if (exception?.status !== "open") continue
+              yield* exceptions.match(exception)
+              yield* sql`
+                UPDATE unreadable_entries SET exception_id = NULL, failures = 0
+                WHERE connection_id = ${connectionId}::uuid AND digest = ${digest}`
             }
           },
           sql.withTransaction,
@@ -162,7 +182,7 @@ export class UnreadableEntries extends Context.Service<
 }
 
 /** Of what arrived there are two lists. The id may be behind what is kept of the text. */
-const digestOf = ({ list }: ListedIn, { endToEndId = "", name, text }: Entry): string =>
+const digestOf = ({ list }: ListedIn, { endToEndId = "", name, text }: SetAside): string =>
   createHash("sha256")
     .update(name === undefined ? `${endToEndId} ${text}` : `${list === "returned" ? "received" : list}/${name}`)
     .digest("hex")
@@ -199,6 +219,14 @@ interface DueRow {
 }
 
 const instantOf = (ms: string) => `to_timestamp(${ms} / 1000)`
+
+const findAside = statement(
+  { connectionId: value("uuid"), digests: rows({ digest: text() }) },
+  (p) => `
+  SELECT digest FROM unreadable_entries
+  WHERE connection_id = ${p.connectionId} AND digest = ANY (ARRAY(SELECT d.digest FROM ${p.digests} AS d))
+    AND exception_id IS NOT NULL`
+)
 
 // Entries that were not set aside are forgotten.
 const meetOne = statement(

@@ -41,6 +41,7 @@ export const accountTables = [
     swept_until timestamptz, -- payments before it have been read from the provider
     last_days_from timestamptz, -- where the second reading of the last five days goes on; null: none is running
     last_days_at timestamptz, -- the last start of one
+    last_days_failed timestamptz, -- the start of what it could not read or apply; null: nothing
     returns_from timestamptz, -- where the reading of returned payments goes on; null: none is running
     returns_at timestamptz, -- the last start of one
     far_returns_at timestamptz, -- the last start of one of 190 days

@@ -140,10 +140,10 @@ export const exceptionActionHandlers = Effect.gen(function* () {
 
   /** What a second operator approves: money for another charge or account than the payment names. */
   const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
-    const { action, id, kind, status } = exception
+    const { action, id, status } = exception
     // What cannot be accepted is refused by the action itself.
     if (decision.action !== "accept" || status !== "open" || action !== null) return undefined
-    if (kind !== "unreadable" && !isAcceptable(exception)) return undefined
+    if (!isAcceptable(exception)) return undefined
     const { accountId, charge, isNamed } = yield* acceptance.recipientOf(exception, decision)
     const to = { ...(charge !== undefined && { charge_id: charge.id }), account_id: accountId }
     // What is of two accounts is for operators without a limit.
