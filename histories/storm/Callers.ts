@@ -160,6 +160,8 @@ export const makeCaller = (options: CallerOptions) => {
     if (next === undefined) return
     const answer = await once({ op: "charge.get", subject: next.id }, "GET", `/v1/charges/${next.id}`)
     if (textOf(answer?.body, "status") !== "infraction") return
+    // Now its money is blocked.
+    await balance()
     contested.shift()
     next.decide(random.chance(0.5) ? "med-won" : "med-lost")
   }
