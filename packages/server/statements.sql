@@ -3848,7 +3848,9 @@ VALUES
     $6::text
   )
 ON CONFLICT (connection_id, digest) DO UPDATE
-SET failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by
+SET
+  failures = least(e.failures + 1, 1000), read_at = now(), read_by = excluded.read_by, list = excluded.list,
+  from_at = excluded.from_at, to_at = excluded.to_at
 RETURNING failures, exception_id;
 
 -- payments/exceptions/UnreturnedLosses.ts findDue
@@ -6494,7 +6496,14 @@ FROM locked l
 WHERE c.id = l.id;
 
 -- reports/RestoreComparison.ts findOrdered
-SELECT k.digest AS order_id, p.id AS payout_id, p.connection_id, p.amount, p.status
+SELECT
+  k.digest AS order_id, p.id AS payout_id, p.amount, p.status, p.connection_id IS NULL
+  OR p.connection_id = $2::uuid
+  OR EXISTS (
+    SELECT
+    FROM connection_keys its JOIN connection_keys ours ON ours.client = its.client
+    WHERE its.connection_id = p.connection_id AND ours.connection_id = $2::uuid
+  ) AS is_here
 FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
 WHERE k.digest = ANY ($1::uuid[]);
 

@@ -13,7 +13,8 @@ import * as Schema from "effect/Schema"
  * - `returned_payout`: the payee's bank sent money of a completed payout back;
  * - `contradictory_outcome`: the provider completed what the books have as failed, or the other way. Its money is what the
  *   books have as sent, less what the provider sent;
- * - `unreadable`: an entry of a provider's list whose core cannot be read. It has no amount.
+ * - `unreadable`: an entry of a provider's list whose core cannot be read, that fails to be applied, or that has a payout or return with
+ *   another amount than was ordered. It has no amount.
  */
 export const ExceptionKind = Schema.Literals([
   "wrong_amount",

@@ -65,11 +65,11 @@ export const AcquirerException = Schema.Struct({
   charge_id: Schema.NullOr(Id),
   account_id: Schema.NullOr(Id),
   payout_id: Schema.NullOr(Id).annotateKey({
-    description: "The payout that came back, or whose outcome it contradicts."
+    description: "The payout that came back, or whose outcome or amount it contradicts."
   }),
   refund_id: Schema.NullOr(Id).annotateKey({
     description:
-      "The refund whose outcome it contradicts, the order of an exception's return, or the dispute of accepted money that was lost."
+      "The refund whose outcome or amount it contradicts, the order of an exception's return, or the dispute of accepted money that was lost."
   }),
   provider_outcome: Schema.NullOr(open(ProviderOutcome)).annotateKey({
     description: "Of a `contradictory_outcome`: what the provider says."

@@ -179,12 +179,12 @@ const makePages = Effect.gen(function* () {
   ) {
     const applied = yield* reports.payouts(connectionId, page, where)
     const found = yield* orUnavailable(
-      sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []) }))
+      sql.unsafe<OrderedRow>(...findOrdered({ orderIds: page.flatMap(({ id }) => id ?? []), connectionId }))
     )
     const ordered = new Map(found.map((row) => [row.order_id, row]))
     const sent = page.filter(({ progress }) => progress._tag !== "Failed")
     for (const payout of yield* ownership.own(connectionId, sent, ({ key }) => ({ key }))) {
-      const problem = problemOf(payout, ordered.get(payout.id ?? ""), connectionId)
+      const problem = problemOf(payout, ordered.get(payout.id ?? ""))
       if (problem !== undefined) yield* onFinding({ kind: "open", text: problem })
     }
     return applied
@@ -255,15 +255,14 @@ const applied: Readonly<Record<ListedIn["list"], string>> = {
 /** What the books have otherwise; undefined where they agree. */
 const problemOf = (
   { amount, endToEndId, id, progress }: SentPayout,
-  row: OrderedRow | undefined,
-  connectionId: string
+  row: OrderedRow | undefined
 ): string | undefined => {
   const what = `payout of ${formatReais(amount)} (end-to-end id ${endToEndId ?? "unknown"})`
   if (id === null) return `${what} was not sent by this service`
   if (row === undefined) {
     return `${what} with the bank's id ${providerIdOf(id)} is not in the books. Its caller repeats it with the same idempotency key`
   }
-  if (row.connection_id !== null && row.connection_id !== connectionId) {
+  if (!row.is_here) {
     return `${what} is payout ${row.payout_id} in the books, which another connection sent: it may have been paid twice`
   }
   const books = `payout ${row.payout_id} of ${formatReais(Number(row.amount))} is ${row.status} in the books`
@@ -275,16 +274,20 @@ const problemOf = (
 interface OrderedRow {
   readonly order_id: string
   readonly payout_id: string
-  /** Null before it was sent. */
-  readonly connection_id: string | null
+  /** Whether the books have it as sent by this client of the bank, or not sent yet. */
+  readonly is_here: boolean
   readonly amount: bigint
   readonly status: string
 }
 
 const findOrdered = statement(
-  { orderIds: uuids },
-  ({ orderIds }) => `
-  SELECT k.digest AS order_id, p.id AS payout_id, p.connection_id, p.amount, p.status
+  { orderIds: uuids, connectionId: value("uuid") },
+  ({ connectionId, orderIds }) => `
+  SELECT k.digest AS order_id, p.id AS payout_id, p.amount, p.status,
+    p.connection_id IS NULL OR p.connection_id = ${connectionId} OR EXISTS (
+      SELECT FROM connection_keys its JOIN connection_keys ours ON ours.client = its.client
+      WHERE its.connection_id = p.connection_id AND ours.connection_id = ${connectionId}
+    ) AS is_here
   FROM idempotency_keys k JOIN payouts p ON p.id = k.resource_id
   WHERE k.digest = ANY (${orderIds})`
 )

@@ -56,7 +56,7 @@ export class SweepStore extends Context.Service<
       const sql = yield* SqlClient
       const write = runToCompletion(sql)
       const areLastDaysDue = sql.literal(`(${isDue("last_days_at", "24 hours")}
-        OR last_days_failed IS NOT NULL AND ${isDue("last_days_at", "10 minutes")})`)
+        OR last_days_failed IS NOT NULL AND ${isDue("last_days_at", "10 minutes")} OR swept_until > now())`)
       const areReturnsDue = sql.literal(isDue("returns_at", "24 hours"))
       const areFarReturnsDue = sql.literal(isDue("far_returns_at", "7 days"))
       const dueIn = (connectionId: string, inMs: number) =>
@@ -77,13 +77,13 @@ export class SweepStore extends Context.Service<
                   last_days_from = CASE
                     WHEN last_days_from IS NOT NULL THEN least(last_days_from, now())
                     WHEN ${areLastDaysDue}
-                      THEN least(greatest(created_at, least(last_days_failed, now() - interval '5 days')), now())
+                      THEN least(greatest(created_at, now() - interval '30 days', least(last_days_failed, now() - interval '5 days')), now())
                   END,
                   last_days_at = CASE WHEN last_days_from IS NULL AND ${areLastDaysDue} THEN now() ELSE last_days_at END,
                   last_days_failed = CASE WHEN last_days_from IS NULL AND ${areLastDaysDue} THEN NULL ELSE last_days_failed END,
                   returns_from = CASE
                     WHEN created_at > now() - interval '5 days' THEN NULL
-                    WHEN returns_from IS NOT NULL THEN returns_from
+                    WHEN returns_from IS NOT NULL THEN least(returns_from, now())
                     WHEN ${areFarReturnsDue} THEN greatest(created_at, now() - interval '190 days')
                     WHEN ${areReturnsDue} THEN greatest(created_at, now() - interval '90 days')
                   END,
@@ -92,7 +92,7 @@ export class SweepStore extends Context.Service<
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
                   WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now()
-                    OR due_at BETWEEN now() + interval '10 minutes' AND now() + interval '10 years')
+                    OR due_at > now() + interval '10 minutes' AND isfinite(due_at))
                   ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR NO KEY UPDATE SKIP LOCKED
                 )
                 RETURNING id, now() AS now, created_at, swept_until, last_days_from, returns_from`,

@@ -22,6 +22,9 @@ const OPENING = 100_000
 const closed = { error: { code: "AC03", origin: "x", reason: "account closed" } }
 const closedReturn = { failedBecause: "account closed" }
 import { idAtProvider } from "../support/Payouts.ts"
+import { makeApprovers } from "../support/Approvals.ts"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import { TestService } from "../support/TestService.ts"
 
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "An outcome that the bank changes",
@@ -179,6 +182,14 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           assert.deepStrictEqual(more, [])
           assert.deepInclude(shown!, { kind: "unreadable", unallocated: 0, end_to_end_id: pix!.endToEndId })
           assert.strictEqual(shown!.failure_reason, `return ${order!.id} has another amount than was ordered`)
+          // Nothing of it arrived: it is refused at once, also where another account would need four eyes.
+          const { one } = yield* makeApprovers
+          const { accountId } = yield* (yield* TestService).makeCaller()
+          const body = { action: "accept", amount: 1, account_id: accountId, reason: "x" }
+          assertRefused(
+            yield* one.call("POST", `/operator/v1/exceptions/${shown!.id}/resolve`, { body }),
+            "INVALID_STATE"
+          )
           yield* listed(otherPix, 3000, "D2")
           assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
           assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })

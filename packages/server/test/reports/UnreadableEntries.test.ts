@@ -79,6 +79,17 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect("OPR-163: an entry that a page has twice is set aside in both places, whenever it is met", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const { raise } = yield* UnreadableEntries
+      const entry = { text: "{}", reason: "no id", name: undefined, endToEndId: undefined }
+      const where = { list: "received", fromMs: 0, toMs: 1 } as const
+      for (let times = 0; times < 2; times++) assert.lengthOf(yield* raise(bank.connectionId, where, [entry, entry]), 2)
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 1)
+    })
+  )
+
   it.effect(
     "OPR-163: the one after the hundred that are open is not lost: the sweep is complete once it has its place",
     () =>

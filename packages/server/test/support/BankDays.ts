@@ -95,7 +95,7 @@ export const comparedDay = ({ connectionId }: ConnectedBank, day: string) =>
 export const withoutSweeps = ({ connectionId }: ConnectedBank) =>
   Effect.flatMap(
     SqlClient,
-    (sql) => sql`UPDATE acquirer_connections SET due_at = now() + interval '1 day' WHERE id = ${connectionId}::uuid`
+    (sql) => sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${connectionId}::uuid`
   )
 
 export const counted = ({ states }: Reconciliation) =>

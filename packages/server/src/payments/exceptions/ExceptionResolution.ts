@@ -23,7 +23,7 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Leased } from "../../providers/OrderStore.ts"
-import { Acceptance, type AcceptFor, type Recipient } from "./Acceptance.ts"
+import { Acceptance, type AcceptFor, isAcceptable, type Recipient } from "./Acceptance.ts"
 import { resolution } from "./Exceptions.ts"
 import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
@@ -93,7 +93,7 @@ export class ExceptionResolution extends Context.Service<
             return undefined
           }
           case "accept": {
-            if (accepting === undefined) return yield* refused
+            if (accepting === undefined || !isAcceptable(exception)) return yield* refused
             if (!accepting.isNamed) yield* authorize(sql, "exception.accept", exception.id)
             const acceptable = yield* acceptance.acceptable(exception, decision.amount)
             if (acceptable === undefined) return yield* refused

@@ -4,7 +4,7 @@
  *
  * Guarantees:
  * - An entry is raised once, however often and in whatever decoration it is listed, with what arrived of it: one that fails alone after
- *   `MOST_FAILURES`, any other at once. From then on it keeps no sweep from being complete, and costs none a write.
+ *   `MOST_FAILURES`, any other at once. From then on it keeps no sweep from being complete.
  * - It is read again daily for 90 days and by each new version of the service, where the list had it. Once it can be applied, or is
  *   listed no more, its exception is closed; should it be listed again, it is raised again.
  * - A connection has at most `MOST_OPEN` open ones. While there are as many, another one keeps a sweep from being complete.
@@ -77,6 +77,16 @@ export class UnreadableEntries extends Context.Service<
       const store = yield* ExceptionStore
       const exceptions = yield* Exceptions
 
+      const accountOfOrder = ({ of }: SetAside) =>
+        of === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(
+              sql<{ account_id: string | null }>`
+                SELECT account_id FROM payouts WHERE id = ${"payoutId" in of ? of.payoutId : null}::uuid
+                UNION ALL SELECT account_id FROM acquirer_orders WHERE id = ${"refundId" in of ? of.refundId : null}::uuid`,
+              ([row]) => row?.account_id
+            )
+
       /** In a transaction. */
       const raiseOne = Effect.fnUntraced(function* (connectionId: string, where: ListedIn, entry: SetAside) {
         const open = yield* sql`
@@ -96,7 +106,7 @@ export class UnreadableEntries extends Context.Service<
           endToEndId: where.list === "received" || where.list === "returned" ? (entry.endToEndId ?? null) : null,
           received: entry.text,
           occurredAtMs: nowMs,
-          accountId: yield* store.accountOf(connectionId),
+          accountId: (yield* accountOfOrder(entry)) ?? (yield* store.accountOf(connectionId)),
           failureReason: entry.reason,
           createdAtMs: nowMs
         } as const
@@ -137,11 +147,12 @@ export class UnreadableEntries extends Context.Service<
             )
           )
           const aside = new Set(found.map(({ digest }) => digest))
-          const met = yield* Effect.forEach(
-            entries.filter((_, index) => !aside.has(digests[index]!)),
-            (entry) => digestIf(where, entry, meet(connectionId, where, entry, 1))
+          const met = yield* Effect.forEach(entries, (entry, index) =>
+            aside.has(digests[index]!)
+              ? Effect.succeed(digests[index])
+              : digestIf(where, entry, meet(connectionId, where, entry, 1))
           )
-          return [...aside, ...met.filter((digest) => digest !== undefined)]
+          return met.filter((digest) => digest !== undefined)
         }),
 
         failed: (connectionId, where, entry) => digestIf(where, entry, meet(connectionId, where, entry, MOST_FAILURES)),
@@ -247,7 +258,7 @@ const meetOne = statement(
   INSERT INTO unreadable_entries AS e (connection_id, digest, list, from_at, to_at, failures, read_at, read_by)
   VALUES (${p.connectionId}, ${p.digest}, ${p.list}, ${instantOf(p.fromMs)}, ${instantOf(p.toMs)}, 1, now(), ${p.version})
   ON CONFLICT (connection_id, digest) DO UPDATE SET failures = least(e.failures + 1, 1000), read_at = now(),
-    read_by = excluded.read_by
+    read_by = excluded.read_by, list = excluded.list, from_at = excluded.from_at, to_at = excluded.to_at
   RETURNING failures, exception_id`
 )
 

@@ -76,8 +76,8 @@ export const providerTables = [
     occurred_at timestamptz NOT NULL,
     charge_id uuid,
     account_id uuid,
-    payout_id uuid, -- the payout that came back, or whose outcome it contradicts
-    refund_id uuid, -- the refund, the order of an exception's return, or the MED of accepted money, whose outcome it contradicts
+    payout_id uuid, -- the payout that came back, or whose outcome or amount it contradicts
+    refund_id uuid, -- the refund, the order of an exception's return, or the MED of accepted money, whose outcome or amount it contradicts
     provider_outcome text ${oneOf("provider_outcome", ["completed", "failed"])}, -- what the provider says of it
     action text ${oneOf("action", exceptionActions)},
     reason text,
