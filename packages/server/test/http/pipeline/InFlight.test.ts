@@ -63,33 +63,21 @@ describe("slots for requests", () => {
 const AT_ONCE = 64
 const CONNECTIONS = 400
 
+// A bank that answers late: PostgreSQL would be given up after six seconds, which a busy machine needs for the test itself.
 layer(
   TestService.layer({
-    settings: { maxRequestsInFlight: AT_ONCE, maxConnections: CONNECTIONS, answerTimeoutMs: 400 }
+    settings: { maxRequestsInFlight: AT_ONCE, acquirerTimeoutMs: 120_000, simulatorLatencyMs: 20_000 }
   }),
   { excludeTestServices: true }
-)("Bounds", (it) => {
+)("Bounds of slow calls", (it) => {
   it.effect(
     "ERR-9: an account's slow calls leave room: a quarter while another is in flight, then `SERVICE_UNAVAILABLE`",
     () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const { call, makeCaller } = yield* TestService
         const one = yield* makeCaller()
         const other = yield* makeCaller()
         for (const { key } of [one, other]) assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
-        const stalled = yield* Deferred.make<void>()
-        const release = yield* Deferred.make<void>()
-        const lock = yield* Effect.forkChild(
-          sql.withTransaction(
-            Effect.gen(function* () {
-              yield* sql`LOCK TABLE charges IN ACCESS EXCLUSIVE MODE`
-              yield* Deferred.succeed(stalled, undefined)
-              yield* Deferred.await(release)
-            })
-          )
-        )
-        yield* Deferred.await(stalled)
         const asked = (key: string, count: number) =>
           Effect.forEach(Array.from({ length: count }), () => Effect.forkChild(create(key), { startImmediately: true }))
         const shed = gauge('http_requests_shed_total{listener="public",reason="account"}')
@@ -108,20 +96,23 @@ layer(
         }
         assert.strictEqual(yield* gauge('http_requests_in_flight{listener="public"}'), AT_ONCE / 4 + 1)
         assert.strictEqual((yield* shed) - before, 40 - AT_ONCE / 4)
-        // The other account has a quarter too, and a request that needs no locked table is answered.
+        // The other account has a quarter too, and a request that does not wait for the bank is answered.
         others.push(...(yield* asked(other.key, AT_ONCE / 4 - 2)))
         assert.strictEqual((yield* call("GET", "/v1/account", { key: other.key })).status, 200)
-        yield* Deferred.succeed(release, undefined)
-        yield* Fiber.join(lock)
-        // A request waits for the lock for six seconds, and this test holds it as long on a busy machine.
         for (const fiber of [...mine, ...others]) {
-          if (!refused.includes(fiber)) assert.include([201, 503], (yield* Fiber.join(fiber)).status)
+          if (!refused.includes(fiber)) assert.strictEqual((yield* Fiber.join(fiber)).status, 201)
         }
-        assert.strictEqual((yield* create(one.key)).status, 201)
         yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
       })
   )
+})
 
+layer(
+  TestService.layer({
+    settings: { maxRequestsInFlight: AT_ONCE, maxConnections: CONNECTIONS, answerTimeoutMs: 400 }
+  }),
+  { excludeTestServices: true }
+)("Bounds", (it) => {
   it.effect("the operator listener has the same bound, and its health checks and metrics are outside of it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
