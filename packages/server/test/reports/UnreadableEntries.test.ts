@@ -87,6 +87,11 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       const where = { list: "received", fromMs: 0, toMs: 1 } as const
       for (let times = 0; times < 2; times++) assert.lengthOf(yield* raise(bank.connectionId, where, [entry, entry]), 2)
       assert.lengthOf(yield* unreadableOf(bank.connectionId), 1)
+      // Beside an entry that is read again, another one is raised.
+      const [digest] = yield* raise(bank.connectionId, where, [entry])
+      const again = { ...where, digest: digest!, exceptionId: bank.connectionId }
+      yield* raise(bank.connectionId, again, [{ ...entry, text: "[]" }])
+      assert.lengthOf(yield* unreadableOf(bank.connectionId), 2)
     })
   )
 

@@ -125,7 +125,8 @@ export class UnreadableEntries extends Context.Service<
         function* (connectionId: string, where: ListedIn, entry: SetAside, mostFailures: number) {
           const digest = digestOf(where, entry)
           const [row] = yield* sql.unsafe<{ failures: number; exception_id: string | null }>(
-            ...meetOne({ connectionId, digest, ...where, version: manifest.version })
+            // `where` may be an entry that is read again, with a digest of its own.
+            ...meetOne({ ...where, connectionId, digest, version: manifest.version })
           )
           if (row === undefined || row.failures < mostFailures) return false
           return row.exception_id !== null || (yield* raiseOne(connectionId, where, entry))
