@@ -163,9 +163,6 @@ const SWEEP_EVERY_MS = MINUTE_MS
 const OVERLAP_MS = 10 * MINUTE_MS
 /** Of one sweep: those of 190 days take ten minutes. */
 const RETURN_SLICES = 4
-/**
- * Of one sweep: the last days have twenty. Five days, because a Pix may be blocked for 72 hours and be listed then, as of its beginning,
- * and a day passes between two readings.
- */
+/** Of one sweep: the last days have twenty. */
 const LAST_DAYS_SLICES = 2
 const MAX_IN_FLIGHT = 32

@@ -55,6 +55,7 @@ export class SweepStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const write = runToCompletion(sql)
+      // Five days: a Pix may be blocked for 72 hours and be listed then, as of its beginning, and a day passes between two readings.
       const areLastDaysDue = sql.literal(`(${isDue("last_days_at", "24 hours")}
         OR last_days_failed IS NOT NULL AND ${isDue("last_days_at", "10 minutes")} OR swept_until > now())`)
       const areReturnsDue = sql.literal(isDue("returns_at", "24 hours"))
