@@ -75,7 +75,7 @@ export const waitUntilReady = (name: string, child: Child, url: string) =>
 
 /**
  * A port on which nothing listens. It is below the system's ephemeral range, so that no outgoing connection takes it
- * before the server listens, and concurrent runs of the bench search different ranges.
+ * before the server listens, and concurrent runs of the bench, and tests beside them, search different ranges.
  */
 export const freePort = Effect.tryPromise({
   try: async () => {
@@ -88,8 +88,8 @@ export const freePort = Effect.tryPromise({
   catch: (cause) => new BenchError({ message: `there is no free port: ${String(cause)}` })
 })
 
-const FIRST_PORT = 12_000
-const RUNS = 100
+const FIRST_PORT = 22_000
+const RUNS = 50
 const PORTS_PER_RUN = 200
 let nextPort = 0
 

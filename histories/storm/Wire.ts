@@ -72,12 +72,12 @@ export const makeWire = async (random: Random): Promise<Wire> => {
   }
 }
 
-/** Ports that are free now. They are below those that an operating system gives to connections, which would take them during a restart. */
+/** Ports that are free now, below those that an operating system gives to connections, which would take them during a restart. */
 export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const ports = new Set<number>()
   while (ports.size < count) {
     const server = Net.createServer()
-    const port = randomInt(10_000, 32_000)
+    const port = randomInt(21_000, 22_000)
     const isFree = await new Promise<boolean>((resolve) => {
       server.once("error", () => resolve(false))
       server.listen(port, "127.0.0.1", () => resolve(true))

@@ -107,21 +107,30 @@ export const peer = (talk: (socket: Net.Socket) => void): Effect.Effect<{ readon
       })
   )
 
-/** A port without a listener. It is below those that an operating system gives to connections, so that none takes it. */
+/**
+ * A port without a listener, from 10,000 to 20,999: below those that an operating system gives to connections, beside those of
+ * `histories` (21,000) and `bench` (22,000), and no other test's meanwhile, so that nothing takes it before it is listened on.
+ */
 export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
   while (true) {
-    const port = randomInt(10_000, 32_000)
+    const port = firstPort + randomInt(PORTS_OF_WORKER)
+    if (given.has(port)) continue
     const server = Net.createServer()
     const isFree = await new Promise<boolean>((resolve) => {
       server.once("error", () => resolve(false))
       server.listen(port, "127.0.0.1", () => resolve(true))
     })
     if (!isFree) continue
+    given.add(port)
     server.close()
     await once(server, "close")
     return port
   }
 })
+
+const PORTS_OF_WORKER = 1_000
+const firstPort = 10_000 + (Number(process.env["VITEST_POOL_ID"] ?? 0) % 11) * PORTS_OF_WORKER
+const given = new Set<number>()
 
 /** Repeats a read until it is as wanted; dies with the last value after four minutes. */
 export const eventually = <A, E, R>(

@@ -25,6 +25,7 @@ import { OPERATOR_TOKEN } from "../../support/Load.ts"
 import { asService, createMigratedDatabase, onServer, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { prometheus, root, runPromtool } from "../../support/Prometheus.ts"
+import { closedPort } from "../../support/Receiver.ts"
 import { someCharge } from "../../support/ChargeRequests.ts"
 import { newKey } from "../../support/TestService.ts"
 import { type Fault, faults } from "./AlertFaults.ts"
@@ -194,7 +195,7 @@ const installed = Effect.fnUntraced(function* (fault: Fault) {
   for (const [name, text] of Object.entries({ ca, cert, key })) {
     yield* Effect.promise(() => writeFile(join(folder, name), text))
   }
-  const acquirerPort = yield* freePort
+  const acquirerPort = yield* closedPort
   const service = yield* startProcess({
     DATABASE_URL: Redacted.value(wire.url),
     DATA_DIR: yield* temporaryFolder,
@@ -254,16 +255,6 @@ const dropFuturePartitions = `DO $$ DECLARE name text; BEGIN
   LOOP EXECUTE 'DROP TABLE ' || name; END LOOP;
 END $$`
 
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = Net.createServer().listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as Net.AddressInfo
-        server.close(() => resolve(port))
-      })
-    })
-)
-
 /** A wire to PostgreSQL whose answers can be delayed. */
 const slowWire = (to: Redacted.Redacted<string>) =>
   Effect.acquireRelease(
@@ -308,7 +299,7 @@ const slowWire = (to: Redacted.Redacted<string>) =>
 const startPrometheus = Effect.fnUntraced(function* (operatorUrl: string, history?: string) {
   if (prometheus === undefined) throw new Error("prometheus is missing: pnpm run runtimes:prometheus")
   const folder = yield* temporaryFolder
-  const port = yield* freePort
+  const port = yield* closedPort
   const file = join(folder, "prometheus.yml")
   const data = join(folder, "data")
   if (history !== undefined) {
