@@ -67,7 +67,12 @@ export const AcquirerNotification = Schema.Union([
   Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String }),
   // The payee's bank sent a part or all of it back.
-  Schema.TaggedStruct("payout.returned", { ...Payout, amount: Schema.Int })
+  Schema.TaggedStruct("payout.returned", {
+    ...Payout,
+    amount: Schema.Int,
+    /** Nothing but its amount says that it is this payout's: a person decides. */
+    isByAmount: Schema.optionalKey(Schema.Boolean)
+  })
 ])
 export type AcquirerNotification = typeof AcquirerNotification.Type
 

@@ -29,6 +29,8 @@ export interface CameBack {
 export interface SentBack extends CameBack {
   readonly payoutId: string
   readonly connectionId: string
+  /** The line does not name the payout. */
+  readonly isByAmount: boolean
 }
 
 export class BooksOfDay extends Context.Service<
@@ -166,7 +168,7 @@ export class BooksOfDay extends Context.Service<
             const [only, second] = named.length > 0 ? named : alike
             return only === undefined || second !== undefined
               ? []
-              : [{ ...line, payoutId: only.id, connectionId: only.connection_id }]
+              : [{ ...line, payoutId: only.id, connectionId: only.connection_id, isByAmount: named.length === 0 }]
           })
         })
       })

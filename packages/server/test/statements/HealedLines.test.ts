@@ -108,9 +108,10 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
       })
   )
 
-  it.effect("OPR-279: a payout that came back at a rail without a list is an exception once", () =>
+  it.effect("OPR-86, OPR-279: a payout that came back at a rail without a list is an exception once, that no rule accepts", () =>
     Effect.gen(function* () {
       const { bank, payout } = yield* paidOutAtInter(77)
+      yield* operated("PATCH", `/connections/${bank.connectionId}`, { exception_rule: "accept" })
       const { id } = payout
       const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
       Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))

@@ -83,9 +83,10 @@ export const layer = Layer.effect(
       const connectionId = connection_id ?? SIMULATOR_CONNECTION
       yield* lockLedgerOf(sql, [connectionId, accountId])
       // What the payee's bank sent back of it is an exception of its own, and not given back again.
-      const amount = Number(payout.amount) - (status === "completed" ? yield* sentBack(payoutId) : 0)
-      const subject = { connectionId, accountId, amount, payoutId, refundId: null, chargeId: null }
-      return yield* contradict(subject, status === "completed" ? amount : 0, late)
+      const back = yield* sentBack(payoutId)
+      const sent = Number(payout.amount)
+      const subject = { connectionId, accountId, amount: sent - back, payoutId, refundId: null, chargeId: null }
+      return yield* contradict(subject, (status === "completed" ? sent : 0) - back, late)
     })
 
     /** Takes cents that a charge still has for its refund; how many. */
@@ -212,7 +213,7 @@ const contradiction = (
   ids: Ids["Service"],
   subject: Subject,
   cents: number,
-  { externalId, outcome, reason }: LateOutcome,
+  { externalId, reason }: LateOutcome,
   nowMs: number
 ): readonly [StoredException, ReadonlyArray<Transfer>] => {
   const exception: StoredException = {
@@ -230,7 +231,8 @@ const contradiction = (
     payer: null,
     received: null,
     occurredAtMs: nowMs,
-    providerOutcome: outcome,
+    // Of a payout that failed after a part of it had come back, that part was sent.
+    providerOutcome: cents < 0 ? "completed" : "failed",
     action: null,
     reason: null,
     failureReason: reason ?? null,

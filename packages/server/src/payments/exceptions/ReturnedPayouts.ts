@@ -4,7 +4,8 @@
  * Guarantees:
  * - one return is one exception, and all of a payout are never more than its amount. What the provider gave back because the payout
  *   failed after all (`ContradictoryOutcomes.ts`) is a part of that amount;
- * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it;
+ * - the money is in `unallocated` until the exception is accepted. No rule but `accept` resolves it, and none where nothing but an
+ *   amount says whose it is;
  * - what came back of a payout that a restore lost was raised as a payment of nobody: once the payout is known again, that exception
  *   is its, and nothing is booked twice.
  *
@@ -44,12 +45,13 @@ export class ReturnedPayouts extends Context.Service<
       const resolution = yield* ExceptionResolution
 
       const payoutOf = Effect.fnUntraced(function* ({ payoutId }: Returned) {
-        const [row] = yield* sql<{ account_id: string; amount: bigint; connection_id: string | null; status: string }>`
-          SELECT account_id, amount, connection_id,
+        const [row] = yield* sql<{ account_id: string; sent: bigint; connection_id: string | null }>`
+          SELECT account_id, connection_id,
             -- Books that have it as failed may be contradicted.
-            CASE WHEN EXISTS (
-              SELECT FROM acquirer_exceptions e WHERE e.payout_id = p.id AND e.provider_outcome = 'completed'
-            ) THEN 'completed' ELSE status END AS status
+            CASE WHEN status = 'completed' THEN amount ELSE coalesce((
+              SELECT e.amount FROM acquirer_exceptions e
+              WHERE e.payout_id = p.id AND e.provider_outcome = 'completed' AND ${sql.literal(IN_FORCE)}
+            ), 0) END AS sent
           FROM payouts p WHERE id = ${payoutId}::uuid`
         return row
       })
@@ -74,17 +76,18 @@ export class ReturnedPayouts extends Context.Service<
           // Two returns of one payout wait for each other here.
           yield* lockLedgerOf(sql, [connectionId, known.account_id])
           const payout = (yield* payoutOf(returned)) ?? known
-          if (payout.status !== "completed") return "ignored"
+          if (payout.sent === 0n) return "ignored"
           const nobodys = yield* nameNobodys(returned, payout.account_id)
+          const applyRule = (id: string) => (returned.isByAmount === true ? Effect.void : resolution.applyRule(id))
           if (nobodys !== undefined) {
-            yield* resolution.applyRule(nobodys)
+            yield* applyRule(nobodys)
             return "exception"
           }
           const [before] = yield* sql<{ amount: bigint }>`
             SELECT coalesce(sum(amount), 0)::bigint AS amount FROM acquirer_exceptions
             WHERE payout_id = ${returned.payoutId}::uuid AND (kind = 'returned_payout'
               OR (provider_outcome = 'failed' AND ${sql.literal(IN_FORCE)}))`
-          const left = Number(payout.amount) - Number(before?.amount ?? 0n)
+          const left = Number(payout.sent) - Number(before?.amount ?? 0n)
           const amount = Math.min(returned.amount, left)
           if (amount <= 0) return "ignored"
           const { id } = ids.next()
@@ -104,7 +107,7 @@ export class ReturnedPayouts extends Context.Service<
             createdAtMs: nowMs
           }
           yield* store.put(exception, movement(ids, exception, "in", amount, "exception.received"))
-          yield* resolution.applyRule(id)
+          yield* applyRule(id)
           return "exception"
         })
       })

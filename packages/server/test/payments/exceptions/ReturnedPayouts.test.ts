@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
 import { approve, makeApprovers } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { type Exception, newPix, notified, resolved, unallocated } from "../../support/Exceptions.ts"
@@ -31,6 +32,11 @@ const completed = Effect.gen(function* () {
 
 const returnOf = (payoutId: string, amount: number, externalId = newPix()) =>
   ({ _tag: "payout.returned", payoutId, amount, externalId }) as const
+
+const permutations = <A>(of: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  of.length === 0
+    ? [[]]
+    : of.flatMap((first, index) => permutations(of.toSpliced(index, 1)).map((rest) => [first, ...rest]))
 
 const raisedOf = (payoutId: string) =>
   Effect.gen(function* () {
@@ -117,6 +123,40 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
         yield* notified(returned)
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: first === "returned" ? 4675 : 3975 })
         assert.strictEqual(yield* unallocated(), first === "returned" ? before : before + 700)
+        yield* assertLedgerHolds
+      })
+  )
+
+  it.effect.each(permutations(["completed", "returned", "failed"] as const))(
+    "BAL-16, BAL-17: of a payout that has failed here, %s, %s and %s: the bank has all of it again, and the books no more",
+    (facts) =>
+      Effect.gen(function* () {
+        const { key } = yield* funded(5000)
+        for (const parts of [[1000], [400], [400, 600]]) {
+          const before = yield* unallocated()
+          const { id } = yield* paidOut(key, { amount: 1000, ...holding })
+          yield* submittedPayout(key, id)
+          yield* simulated(`/payouts/${id}/fail`, { reason: "account closed" })
+          const available = (yield* balanceOf(key)).available
+          const notifications: Record<(typeof facts)[number], ReadonlyArray<AcquirerNotification>> = {
+            completed: [{ _tag: "payout.completed", payoutId: id }],
+            failed: [{ _tag: "payout.failed", payoutId: id, reason: "account closed" }],
+            returned: parts.map((amount) => returnOf(id, amount))
+          }
+          const say = (each: ReadonlyArray<AcquirerNotification>) => Effect.forEach(each, (one) => notified(one))
+          yield* say(facts.flatMap((fact) => notifications[fact]))
+          if (facts.indexOf("failed") > facts.indexOf("completed")) assert.strictEqual(yield* unallocated(), before)
+          // A bank's list says each again.
+          yield* say(facts.flatMap((fact) => notifications[fact]))
+          yield* say(notifications.failed)
+          assert.strictEqual(yield* unallocated(), before, parts.join())
+          yield* say([...notifications.completed, ...notifications.returned])
+          const sent = 1000 - parts.reduce((sum, part) => sum + part, 0)
+          assert.strictEqual(yield* unallocated(), before - sent, parts.join())
+          assert.strictEqual((yield* balanceOf(key)).available, available)
+          yield* say(notifications.failed)
+          assert.strictEqual(yield* unallocated(), before, parts.join())
+        }
         yield* assertLedgerHolds
       })
   )
