@@ -2,7 +2,7 @@
  * The OAuth 2 access token of a connection, by client credentials.
  *
  * Guarantees
- * - It is cached until shortly before its end. One request is in flight at a time; everybody who waits shares its result.
+ * - It is cached until shortly before its end, for a day at most. One request is in flight at a time; everybody who waits shares its result.
  * - A caller that is interrupted does not end the request of the others.
  * - Once the scope is closed, everybody who waits gets `NotSent`.
  * - After 429 no token is requested until `Retry-After` has passed.
@@ -139,6 +139,7 @@ const tokenRequest = ({
 
 const REJECTED = new Set(["invalid_client", "unauthorized_client", "access_denied"])
 const DEFAULT_LIFETIME_SECONDS = 300
+const LONGEST_LIFETIME_SECONDS = 86_400
 const LONGEST_MARGIN_MS = 60_000
 
 const tokenFrom = (profile: Profile, answer: Answer, nowMs: number): Effect.Effect<AccessToken, NotExecuted> => {
@@ -149,7 +150,8 @@ const tokenFrom = (profile: Profile, answer: Answer, nowMs: number): Effect.Effe
     // It becomes a header.
     if (typeof value !== "string" || !/^[!-~]{1,16384}$/.test(value))
       return Effect.fail(noToken(`status ${status} without an access_token`))
-    const lifetimeMs = (Number(seconds) > 0 ? Number(seconds) : DEFAULT_LIFETIME_SECONDS) * 1000
+    const lifetimeMs =
+      Math.min(Number(seconds) > 0 ? Number(seconds) : DEFAULT_LIFETIME_SECONDS, LONGEST_LIFETIME_SECONDS) * 1000
     return Effect.succeed({
       value: Redacted.make(value, { label: "access token" }),
       scopes: typeof scope === "string" && scope !== "" ? new Set(scope.split(/\s+/)) : undefined,

@@ -4,7 +4,7 @@
  * Guarantees
  * - A call ends within its time limit, in an answer of 2xx or in a `Failure`. From `SendUntilMs` on it sends nothing.
  * - A call is sent where it is admitted (`Admission.ts`).
- * - A 401 renews the token once. A call whose scope was not granted is not sent.
+ * - A token that is rejected is renewed once. A call whose scope was not granted is not sent.
  * - Spans carry provider, operation and outcome, nothing of the request.
  */
 import * as Clock from "effect/Clock"

@@ -194,25 +194,34 @@ export interface Page<A> {
   readonly items: ReadonlyArray<A>
   /** The entries that cannot be read, those that other entries have among them. */
   readonly unreadable: ReadonlyArray<Unreadable>
-  readonly page: number
+  /** Undefined where it, or how many pages there are, cannot be read: then there may be more. */
+  readonly page: number | undefined
+  /** 0 where that cannot be read. */
   readonly pages: number
   /** Of the entries of all pages; 0 where it does not say. */
   readonly total: number
 }
 
-/** A page whose entries are in the field `list`. A page that says how many there are and has none is none. */
+/** A page whose entries are in the field `list`, or one alone. Without entries it must say that it is one, and has none. */
 export const pageOf =
   <A>(list: string, decode: Decode<A>): Decode<Page<A>> =>
   (message, reading) =>
     Result.gen(function* () {
-      const page = yield* required(message, "parametros.paginacao.paginaAtual", count)
-      const pages = yield* required(message, "parametros.paginacao.quantidadeDePaginas", count)
+      const pages = count(field(message, "parametros.paginacao.quantidadeDePaginas"))
+      const page = pages === undefined ? undefined : count(field(message, "parametros.paginacao.paginaAtual"))
       const total = count(field(message, "parametros.paginacao.quantidadeTotalDeItens")) ?? 0
       const value = field(message, list)
-      const entries: unknown = isAbsent(value) && total === 0 ? [] : value
+      const isEmpty = isAbsent(value) && total === 0 && page !== undefined
+      const entries: unknown = isEmpty ? [] : isRecord(value) ? [value] : value
       if (!Array.isArray(entries)) return yield* Result.fail(`${list} is no list`)
       if (entries.length > MOST_ENTRIES) return yield* Result.fail(`${list} has more than ${MOST_ENTRIES} entries`)
-      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages, total }
+      return {
+        items: entriesOf(entries, decode, reading),
+        unreadable: reading.unreadable,
+        page,
+        pages: pages ?? 0,
+        total
+      }
     })
 
 /** The central bank's document allows 1,000 on a page. */

@@ -131,10 +131,17 @@ export const makeDisputes = (connection: Connection): Disputes | undefined => {
     const range = { fromMs: openedAtMs - DAY_MS, toMs: openedAtMs + DAY_MS, pageSize: PAGE_SIZE }
     let missed = 0
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const { items, pages, unreadable } = yield* list({ ...range, page })
+      const { items, page: number, pages, unreadable } = yield* list({ ...range, page })
       const found = items.find((dispute) => dispute.id === asked)
       if (found !== undefined) return found
       missed += unreadable.length
+      if (number === undefined) {
+        return yield* new Unclear({
+          operation: DEFEND.name,
+          kind: "unknown-answer",
+          reason: "a page of disputes whose numbers cannot be read"
+        })
+      }
       if (page + 1 >= pages) break
     }
     // One of them may be the dispute.

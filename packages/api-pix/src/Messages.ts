@@ -3,6 +3,7 @@
  * example.
  */
 import { parseBrCode } from "@pix-payments/domain/BrCode"
+import { isSamePixKey } from "@pix-payments/domain/PixKey"
 import * as Result from "effect/Result"
 import {
   amount,
@@ -57,7 +58,7 @@ export interface Cob {
   readonly status: CobStatus
   readonly cents: number
   readonly key: string
-  /** Empty where the provider sent something else than a BR code of this amount or of none. */
+  /** Empty where the provider sent something else than a BR code of this amount or of none, and of this key or of a URL. */
   readonly brCode: string | undefined
   readonly location: string | undefined
   readonly pix: ReadonlyArray<ReceivedPix>
@@ -96,11 +97,12 @@ export const decodeReceivedPage = pageOf("pix", decodeReceivedPix)
 /** As long as an EMV code can be. */
 const LONGEST_BR_CODE = 512
 
-const brCodeOf = (value: unknown, cents: number): string | undefined => {
+const brCodeOf = (value: unknown, cents: number, key: string): string | undefined => {
   if (value === undefined || value === null) return undefined
   const isText = typeof value === "string" && value.length <= LONGEST_BR_CODE && /^[^\p{C}]+$/u.test(value)
   const parsed = isText ? Result.getOrUndefined(parseBrCode(value)) : undefined
-  return isText && parsed !== undefined && (parsed.amount ?? cents) === cents ? value : ""
+  const isOurs = parsed !== undefined && (parsed.amount ?? cents) === cents && isSamePixKey(parsed.pixKey ?? key, key)
+  return isText && isOurs ? value : ""
 }
 
 const location = matching(/^[!-~]{1,200}$/)
@@ -110,12 +112,13 @@ export const decodeCob =
   (message, reading) =>
     Result.gen(function* () {
       const cents = yield* required(message, "valor.original", amount)
+      const key = yield* required(message, "chave", pixKey)
       return {
         txid: yield* required(message, "txid", id),
         status: yield* required(message, "status", cobStatus),
         cents,
-        key: yield* required(message, "chave", pixKey),
-        brCode: brCodeOf(field(message, brCodeField), cents),
+        key,
+        brCode: brCodeOf(field(message, brCodeField), cents, key),
         location: location(field(message, "location")),
         pix: nested(message, "pix", decodeReceivedPix, reading)
       }

@@ -5,7 +5,8 @@
  * - `Refused`, `Duplicate` and `NotFound` come from a documented code in an answer that was read to its end, and of a charge, by
  *   which no money moves, from any. Anything else that could have been executed is `Unclear`.
  * - `NotSent`, `RateLimited` and the errors of access mean: not executed. None of them is a refusal of the order.
- * - 401 is `CredentialsRejected`, whatever its body.
+ * - A success has an empty body or JSON: the page of a proxy is `Unclear`.
+ * - 401 is `CredentialsRejected`, whatever its body, and so is 403 with `invalid_token`.
  * - No error carries a request, a header or a cause. What a provider wrote in it is bounded and has no control character.
  */
 import * as Data from "effect/Data"
@@ -116,6 +117,8 @@ const UNTYPED_REFUSALS = new Set(["untyped 400", "untyped 422"])
 /** In the `notFound` of look-ups. */
 const UNTYPED_NOT_FOUND = "untyped 404"
 const NOT_FOUND = "NaoEncontrado"
+/** RFC 6750 says it with 401. */
+const INVALID_TOKEN = "invalid_token"
 const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope", "untyped 403"])
 
 /** The failure that an answer means, or undefined for a success. */
@@ -125,10 +128,13 @@ export const failureOf = (
   answer: Answer
 ): Failure | undefined => {
   const { status } = answer
-  if (status >= 200 && status < 300) return undefined
+  const isSuccess = status >= 200 && status < 300
+  if (isSuccess && (answer.isEmpty || answer.body !== undefined)) return undefined
   if (status === 429) return new RateLimited({ operation, retryAfterMs: retryAfterMs(answer) })
   const problem = status >= 400 && status < 500 ? problemOf(answer.body, status) : undefined
-  if (status === 401) return new CredentialsRejected({ operation, code: problem?.code ?? "status 401" })
+  if (status === 401 || (status === 403 && problem?.code === INVALID_TOKEN)) {
+    return new CredentialsRejected({ operation, code: problem?.code ?? "status 401" })
+  }
   if (problem === undefined) {
     const kind = status >= 500 ? "server-error" : "unknown-answer"
     return new Unclear({ operation, kind, reason: `status ${status}${shapeOf(answer)}` })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeAuthority } from "@pix-payments/psp-double/Certificates"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
@@ -196,6 +197,23 @@ describe("an access token", () => {
         const failure = yield* Effect.flip(connection.authenticate)
         assert.deepInclude(failure, { _tag: "NotSent", reason: "no-access-token" })
       }
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the life of an access token", () => {
+  it.effect("is a day at most, whatever the provider says", () =>
+    Effect.gen(function* () {
+      const connection = yield* makeConnection({
+        profile: profiles.sicoob,
+        credentials: uncheckedCredentials("id", "secret"),
+        transport: () =>
+          Effect.succeed(answerOf(200, undefined, JSON.stringify({ access_token: "a", expires_in: 1e12 })))
+      })
+      yield* connection.authenticate
+      // Less the minute before its end.
+      const { tokenStaleAtMs } = yield* connection.status
+      assert.strictEqual(tokenStaleAtMs, (yield* Clock.currentTimeMillis) + 86_400_000 - 60_000)
     }).pipe(Effect.scoped)
   )
 })

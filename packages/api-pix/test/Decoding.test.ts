@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { buildBrCode } from "@pix-payments/domain/BrCode"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -19,6 +20,7 @@ const pageOf = (pix: unknown, more: object = {}) =>
     { parametros: { paginacao: { paginaAtual: 0, quantidadeDePaginas: "1", ...more } }, pix },
     reading()
   )
+const pageWith = (parametros: unknown) => decodeReceivedPage({ parametros, pix: [PIX] }, reading())
 const pageRead = (pix: unknown): Page<ReceivedPix> => Result.getOrThrow(pageOf(pix))
 const reasonOf = (result: Result.Result<unknown, string>) =>
   Result.match(result, { onSuccess: () => "", onFailure: (why) => why })
@@ -58,17 +60,28 @@ describe("a page", () => {
     )
   })
 
-  it("is none without its numbers or its list, or with too many entries", () => {
-    assert.strictEqual(
-      reasonOf(decodeReceivedPage({ pix: [] }, reading())),
-      "parametros.paginacao.paginaAtual is missing"
-    )
-    assert.strictEqual(reasonOf(decodeReceivedPage([PIX], reading())), "parametros.paginacao.paginaAtual is missing")
-    assert.strictEqual(
-      reasonOf(pageOf([], { quantidadeDePaginas: -1 })),
-      "parametros.paginacao.quantidadeDePaginas cannot be read"
-    )
-    for (const list of [PIX, "x", 7]) assert.strictEqual(reasonOf(pageOf(list)), "pix is no list")
+  it("has its entries without its numbers, and says that they cannot be read", () => {
+    assert.strictEqual(pageRead([PIX]).page, 0)
+    for (const parametros of [
+      null,
+      undefined,
+      "x",
+      { paginacao: null },
+      { paginacao: { paginaAtual: null, quantidadeDePaginas: 2 } },
+      { paginacao: { paginaAtual: 0 } },
+      { paginacao: { paginaAtual: 0, quantidadeDePaginas: -1 } }
+    ]) {
+      const { items, page, unreadable } = Result.getOrThrow(pageWith(parametros))
+      assert.deepStrictEqual([items.length, unreadable.length, page], [1, 0, undefined], JSON.stringify(parametros))
+    }
+  })
+
+  it("has one entry where that is no list, and is none without its list or with too many entries", () => {
+    assert.deepStrictEqual(pageRead(PIX), pageRead([PIX]))
+    for (const list of ["x", 7]) assert.strictEqual(reasonOf(pageOf(list)), "pix is no list")
+    // A page of a proxy has neither list nor numbers.
+    for (const body of [{}, undefined, [PIX], { pix: null }])
+      assert.strictEqual(reasonOf(decodeReceivedPage(body, reading())), "pix is no list")
     for (const list of [null, undefined, []]) assert.deepStrictEqual(pageRead(list).items, [])
     assert.strictEqual(reasonOf(pageOf(null, { quantidadeTotalDeItens: 1 })), "pix is no list")
     assert.strictEqual(reasonOf(pageOf(Array.from({ length: 10_001 }, () => 1))), "pix has more than 10000 entries")
@@ -96,7 +109,7 @@ describe("the core", () => {
     }
   })
 
-  it("a BR code that is none, or of another amount, is not shown as absent", () => {
+  it("a BR code that is none, or of another amount or key, is not shown as absent", () => {
     const cob = (change: object) =>
       Result.getOrThrow(
         decodeCob("brcode")(
@@ -106,6 +119,12 @@ describe("the core", () => {
       )
     assert.isUndefined(cob({}).brCode)
     for (const brcode of ["", "x", 7, {}, "0".repeat(513)]) assert.strictEqual(cob({ brcode }).brCode, "")
+    const pixKey = "Ana@example.com"
+    const brcode = Result.getOrThrow(
+      buildBrCode({ pixKey, merchantName: "Ana", merchantCity: "SAO PAULO", singleUse: true })
+    )
+    assert.strictEqual(cob({ brcode }).brCode, "")
+    assert.strictEqual(cob({ brcode, chave: "ana@example.com" }).brCode, brcode)
     // A location becomes part of a BR code of ours.
     assert.isUndefined(cob({ location: "pix.example.com/\u001b[2J" }).location)
     assert.strictEqual(cob({ location: "pix.example.com/1" }).location, "pix.example.com/1")

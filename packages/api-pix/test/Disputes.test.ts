@@ -121,6 +121,10 @@ describe("disputes", () => {
         yield* Effect.promise(() => double.advance(7 * DAY_MS + 1))
         assert.strictEqual(yield* outcomeOf(disputes.defend(dispute, TEXT)), "Refused")
         assert.strictEqual(yield* outcomeOf(disputes.defend({ ...dispute, id: "unknown" }, TEXT)), "NotFound")
+        // A list that may have more pages does not say that it is not there.
+        double.faults.always("no-page", { path: /infracoes$/ })
+        const elsewhere = { ...dispute, openedAtMs: dispute.openedAtMs - 30 * DAY_MS }
+        assert.strictEqual(yield* outcomeOf(disputes.defend(elsewhere, TEXT)), "Unclear: unknown-answer")
       })
     )
   )
@@ -130,6 +134,7 @@ describe("disputes", () => {
     ["dropped-after", "done"],
     ["error-after", "done"],
     ["html", "done"],
+    ["proxy-page", "Unclear: not-found-yet"],
     ["expired-token", "done"],
     ["too-many-requests", "RateLimited"]
   ] as const)("a defence whose answer is spoiled is looked up: %s", ([fault, expected]) =>

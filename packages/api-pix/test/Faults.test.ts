@@ -21,6 +21,7 @@ const ANSWERS: ReadonlyArray<readonly [RequestFault, string, "yes" | "no"]> = [
   ["error-after", "Unclear: server-error", "yes"],
   ["html", "Unclear: server-error", "yes"],
   ["too-many-requests", "RateLimited", "no"],
+  ["proxy-page", "Unclear: unknown-answer", "no"],
   ["slow", "done", "yes"],
   ["ok-for-created", "done", "yes"],
   ["null-fields", "done", "yes"]
@@ -49,7 +50,9 @@ const ORDERS: ReadonlyArray<readonly [RequestFault, { emit: string; money: strin
   ["dropped-after", { emit: "done", money: "done" }],
   ["error-after", { emit: "done", money: "done" }],
   ["html", { emit: "done", money: "done" }],
+  ["proxy-page", { emit: "done", money: "Unclear: not-found-yet" }],
   ["expired-token", { emit: "done", money: "done" }],
+  ["forbidden-token", { emit: "done", money: "done" }],
   ["too-many-requests", { emit: "RateLimited", money: "RateLimited" }],
   ["ok-for-created", { emit: "done", money: "done" }],
   ["slow", { emit: "done", money: "done" }]
@@ -89,21 +92,38 @@ describe.each(PROFILES)("%s: an order whose answer is spoiled", (profile) => {
     )
   )
 
-  it.live.each(["dropped-before", "error-after", "html", "expired-token", "returns-as-object", "null-fields"] as const)(
-    "a look-up survives %s",
-    (fault) =>
-      withBank({ profile }, ({ double, client }) =>
-        Effect.gen(function* () {
-          const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 1000 })
-          yield* client.returnPix({ endToEndId, id: "r1", cents: 400 })
-          double.faults.once(fault, { method: "GET" })
-          const { returns } = yield* client.findReceived(endToEndId)
-          assert.deepStrictEqual(
-            returns.map(({ id, cents }) => [id, cents]),
-            [["r1", 400]]
-          )
-        })
-      )
+  it.live("a webhook is registered by an empty answer or JSON, and by no page of a proxy", () =>
+    withBank({ profile }, ({ double, client }) =>
+      Effect.gen(function* () {
+        const register = client.registerWebhook(double.key, "https://hooks.example.com", { withoutMtls: true })
+        double.faults.once("proxy-page", { method: "PUT" })
+        assert.strictEqual(yield* outcomeOf(register), "Unclear: unknown-answer")
+        assert.strictEqual(yield* outcomeOf(register), "done")
+      })
+    )
+  )
+
+  it.live.each([
+    "dropped-before",
+    "error-after",
+    "html",
+    "proxy-page",
+    "expired-token",
+    "returns-as-object",
+    "null-fields"
+  ] as const)("a look-up survives %s", (fault) =>
+    withBank({ profile }, ({ double, client }) =>
+      Effect.gen(function* () {
+        const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 1000 })
+        yield* client.returnPix({ endToEndId, id: "r1", cents: 400 })
+        double.faults.once(fault, { method: "GET" })
+        const { returns } = yield* client.findReceived(endToEndId)
+        assert.deepStrictEqual(
+          returns.map(({ id, cents }) => [id, cents]),
+          [["r1", 400]]
+        )
+      })
+    )
   )
 
   it.live("a refusal keeps its meaning with a text as status and null fields, and is unclear in another's shape", () =>

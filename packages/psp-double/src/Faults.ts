@@ -42,7 +42,13 @@ export const REQUEST_FAULTS = [
   /** The first entry of a list has an unknown form. */
   "unknown-entry",
   /** An error in the shape of another provider, `{ erros: [{ codigo, mensagem, ocorrencia }] }`. */
-  "foreign-error"
+  "foreign-error",
+  /** 403 with `invalid_token`: every token is revoked; nothing is done. */
+  "forbidden-token",
+  /** 200 with the HTML of a proxy; nothing is done. */
+  "proxy-page",
+  /** A list of one entry as the entry alone. */
+  "entry-as-object"
 ] as const
 
 /** Answers that are false, or hostile, to a request that was carried out. `http/WrongAnswers.ts` has each as data. */
@@ -79,13 +85,14 @@ export const WRONG_ANSWERS = [
   "foreign-entry",
   /** A list lacks its first entry, and says how many there are. */
   "missing-entry",
-  /** A list without its page. */
+  /** A list without the numbers of its page. */
   "no-page",
-  /** The BR code is empty, of 1 MB, has escape sequences, or names another amount. */
+  /** The BR code is empty, of 1 MB, has escape sequences, or names another amount or a stranger's key. */
   "empty-br-code",
   "long-br-code",
   "escaped-br-code",
   "other-br-code",
+  "stranger-br-code",
   /** Every token is revoked, and 401 has a body that no document names: each time the next of `UNAUTHORIZED_BODIES`. */
   "odd-unauthorized"
 ] as const
@@ -188,6 +195,7 @@ const plannedOf = (fault: Fault, match: FaultMatch | undefined, isKept: boolean)
 const canShow = (fault: Fault, method: string, path: string): boolean => {
   switch (fault) {
     case "expired-token":
+    case "forbidden-token":
     case "odd-unauthorized":
       return !path.endsWith("/oauth/token")
     case "taken-txid-conflict":
@@ -200,6 +208,7 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
     case "returns-as-object":
       return method === "GET" && /\/(pix|cob)(\/|$)/.test(path)
     case "unknown-entry":
+    case "entry-as-object":
       return method === "GET" && /\/(pix|enviados|infracoes)$/.test(path)
     case "other-txid":
       return /\/(cob|pix)(\/|$)/.test(path) && !BANKS_OWN.test(path)
@@ -211,6 +220,7 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
     case "long-br-code":
     case "escaped-br-code":
     case "other-br-code":
+    case "stranger-br-code":
       return /\/cob\/[^/]+$/.test(path)
     case "unreadable-returns":
       return method === "GET" && /\/(pix|enviados)(\/|$)/.test(path)

@@ -171,6 +171,26 @@ describe("an answer in another shape", () => {
       end()
     }))
 
+  it("the entry of a list of one as an object", () =>
+    withDouble({}, async (double, call) => {
+      const range = "inicio=2020-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z"
+      const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 100 })
+      double.faults.once("entry-as-object")
+      assert.strictEqual((await call("GET", `/api/v2/pix?${range}`)).body.pix.endToEndId, endToEndId)
+    }))
+
+  it("a token that is revoked with 403, and the page of a proxy: nothing is done", () =>
+    withDouble({}, async (double, call) => {
+      double.faults.once("proxy-page", isCob)
+      const page = await call("PUT", COB, { body: cobBody(double) })
+      assert.deepStrictEqual([page.status, page.headers["content-type"]], [200, "text/html"])
+      double.faults.once("forbidden-token", isCob)
+      const forbidden = await call("PUT", COB, { body: cobBody(double) })
+      assert.deepStrictEqual([forbidden.status, forbidden.body.error], [403, "invalid_token"])
+      assert.isUndefined(cobOf(double))
+      assert.strictEqual((await call("PUT", COB, { body: cobBody(double) })).status, 401)
+    }))
+
   it("an error of another provider, under the same status; a success stays", () =>
     withDouble({}, async (double, call) => {
       double.faults.once("foreign-error", isCob)

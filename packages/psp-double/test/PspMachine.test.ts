@@ -1,10 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import { REQUEST_FAULTS } from "../src/Faults.ts"
+import type { Answer } from "../src/http/Answer.ts"
 import type { ApiRequest } from "../src/http/Api.ts"
 import { makePspMachine, type PspMachine, type PspMachineOptions } from "../src/http/PspMachine.ts"
 
 const storm = Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, 0.04]))
+
+/** A success that is not the page of a proxy. */
+const isJson = (answer: Answer | undefined): boolean =>
+  answer?.status === 200 && answer.headers["content-type"] === "application/json"
 
 /** A machine, and a caller that repeats under the same ids until the outcome is certain. */
 const simulation = (options: Omit<PspMachineOptions, "now">) => {
@@ -40,15 +45,15 @@ const simulation = (options: Omit<PspMachineOptions, "now">) => {
       { grant_type: "client_credentials" },
       { authorization: `Basic ${basic}` }
     )
-    if (given?.status === 200) token = JSON.parse(given.body!).access_token
+    if (isJson(given)) token = JSON.parse(given!.body!).access_token
   }
 
   /** Repeats until the look-up finds the order. */
-  const until = (order: () => unknown, lookUp: () => { readonly status: number } | undefined) => {
+  const until = (order: () => unknown, lookUp: () => Answer | undefined) => {
     for (let tries = 0; tries < 200; tries++) {
       const found = lookUp()
-      if (found?.status === 200) return tries
-      if (found?.status === 401) authenticate()
+      if (isJson(found)) return tries
+      if (found?.status === 401 || found?.status === 403) authenticate()
       else if (found?.status === 404 || found?.status === 400) order()
     }
     throw new Error("no certainty after 200 tries")
@@ -60,8 +65,8 @@ const simulation = (options: Omit<PspMachineOptions, "now">) => {
     for (let tries = 0; tries < 200; tries++) {
       const query = { inicio: at(clock.now - 86_400_000), fim: at(clock.now) }
       const answered = exchange("GET", `${profile.basePath}/pix`, undefined, {}, query)
-      if (answered?.status === 200) return
-      if (answered?.status === 401) authenticate()
+      if (isJson(answered)) return
+      if (answered?.status === 401 || answered?.status === 403) authenticate()
     }
     throw new Error("no list after 200 tries")
   }

@@ -12,7 +12,7 @@ import { type Api, type ApiRequest, makeApi } from "./Api.ts"
 import { type Contract, makeContract } from "./Contract.ts"
 import { documentOf } from "./Document.ts"
 import { wrongAnswer, oddUnauthorized } from "./WrongAnswers.ts"
-import { spoil, tooManyRequests } from "./Spoiling.ts"
+import { FORBIDDEN_TOKEN, PROXY_PAGE, spoil, tooManyRequests } from "./Spoiling.ts"
 import { makeTokens, type Tokens } from "./Tokens.ts"
 import { hookView } from "./Views.ts"
 import type { Profile, Variant } from "./Profile.ts"
@@ -105,10 +105,14 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
     switch (fault) {
       case "dropped-before":
       case "too-many-requests":
+      case "proxy-page":
         return undefined
       case "expired-token":
         tokens.revokeAll()
         return api.handle(request)
+      case "forbidden-token":
+        tokens.revokeAll()
+        return FORBIDDEN_TOKEN
       case "odd-unauthorized":
         tokens.revokeAll()
         return oddUnauthorized(unauthorized++)
@@ -138,6 +142,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
         answer: answer(request, fault),
         reply: (given) => {
           if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds ?? 1)
+          if (fault === "proxy-page") return PROXY_PAGE
           if (given === undefined || UNANSWERED.has(fault)) return undefined
           const status = given.status === 201 ? profile.createdStatus : given.status
           return wrongAnswer(fault, spoil(fault, { ...given, status }, profile))

@@ -1,7 +1,7 @@
 /** Answers as faults change them. */
 import type { RequestFault } from "../Faults.ts"
 import type { Profile } from "./Profile.ts"
-import { type Answer, efiError, json, problem } from "./Answer.ts"
+import { type Answer, efiError, json, oauthError, problem } from "./Answer.ts"
 
 export const tooManyRequests = (retryAfterSeconds: number): Answer => {
   const { status, headers, body } = problem(
@@ -11,6 +11,14 @@ export const tooManyRequests = (retryAfterSeconds: number): Answer => {
     "O limite de requisições foi atingido."
   )
   return { status, body, headers: { ...headers, "retry-after": `${retryAfterSeconds}`, "bucket-size": "0" } }
+}
+
+export const FORBIDDEN_TOKEN = oauthError(403, "invalid_token", "The access token was revoked.")
+
+export const PROXY_PAGE: Answer = {
+  status: 200,
+  headers: { "content-type": "text/html" },
+  body: "<html><head><title>Login</title></head><body><h1>Login</h1></body></html>"
 }
 
 /** The answer with the fault applied. Faults that concern timing or the connection leave it as it is. */
@@ -42,6 +50,10 @@ export const spoil = (fault: RequestFault | undefined, answer: Answer, { name }:
         (field === "pix" || field === "infracoes") && Array.isArray(value) && value.length > 0
           ? [{ desconhecido: true }, ...value.slice(1)]
           : value
+      )
+    case "entry-as-object":
+      return rewrite(answer, (field, value) =>
+        (field === "pix" || field === "infracoes") && Array.isArray(value) && value.length === 1 ? value[0] : value
       )
     case "foreign-error": {
       const erros = [{ codigo: "4769515", mensagem: "Requisição inválida", ocorrencia: "PIX-0001" }]

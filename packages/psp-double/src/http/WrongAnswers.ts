@@ -89,15 +89,10 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
 /** An id of the same form, for ids differ in their last characters. */
 const another = (id: string) => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 const inTheMiddle = (id: string, what: string) => `${id.slice(0, 4)}${what}${id.slice(4)}`
-const PRICED = Result.getOrThrow(
-  buildBrCode({
-    payloadUrl: "pix.example.com/qr/v2/of-another",
-    merchantName: "Other",
-    merchantCity: "SAO PAULO",
-    amount: 1,
-    singleUse: true
-  })
-)
+const OTHER = { merchantName: "Other", merchantCity: "SAO PAULO", singleUse: true }
+const PRICED = Result.getOrThrow(buildBrCode({ ...OTHER, payloadUrl: "pix.example.com/qr/v2/of-another", amount: 1 }))
+const STRANGER = "stranger@example.com"
+const OF_STRANGER = Result.getOrThrow(buildBrCode({ ...OTHER, pixKey: STRANGER }))
 const LONG = 10_000
 
 const same: Rewrite = (_, value) => value
@@ -109,7 +104,7 @@ const REWRITES: Readonly<Record<WrongAnswer, Rewrite>> = {
     const other = (cents + 1) / 100
     return typeof value === "string" ? other.toFixed(2) : other
   }),
-  "other-key": texts(KEYS, () => "stranger@example.com"),
+  "other-key": texts(KEYS, () => STRANGER),
   "other-txid": texts(TXIDS, another),
   "other-id": texts(IDS, another),
   "unknown-state": texts(STATES, () => "EM_ANALISE"),
@@ -133,6 +128,7 @@ const REWRITES: Readonly<Record<WrongAnswer, Rewrite>> = {
   "long-br-code": texts(BR_CODES, (code) => code.padEnd(1_000_000, "0")),
   "escaped-br-code": texts(BR_CODES, (code) => inTheMiddle(code, "\u001b[2J")),
   "other-br-code": texts(BR_CODES, () => PRICED),
+  "stranger-br-code": texts(BR_CODES, () => OF_STRANGER),
   "odd-unauthorized": same
 }
 

@@ -187,8 +187,8 @@ export interface Paged<A> {
   /** Those that the provider sent in an unknown form. */
   readonly unreadable: ReadonlyArray<UnreadableEntry>
   readonly hasMore: boolean
-  /** The provider's number of this page: it counts from 0 or from 1. */
-  readonly number: number
+  /** The provider's number of this page: it counts from 0 or from 1. Undefined where the page's numbers cannot be read. */
+  readonly number: number | undefined
   /** Entries of all pages, as the provider says; 0 where it does not. */
   readonly total: number
 }

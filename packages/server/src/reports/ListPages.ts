@@ -23,6 +23,7 @@ export const everyPage = Effect.fnUntraced(function* <A, E, E2, R>(
     if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
     const read = yield* list({ fromMs, toMs, page })
     yield* onPage(read)
+    if (read.number === undefined) return problem ?? `the numbers of page ${first + page} of a list cannot be read`
     if (page === 0) first = read.number
     if (read.number !== first + page) problem ??= `page ${read.number} of a list was answered for page ${first + page}`
     listed += read.items.length + read.unreadable.length

@@ -46,6 +46,23 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
+    it.effect("CHG-4: a BR code of a stranger's key reaches no payer: the charge waits for its own", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank()
+        const end = bank.double.faults.always("stranger-br-code", { path: /\/cob\// })
+        const { id, pix, status } = yield* created(bank.key, { amount: 1000 })
+        assert.deepStrictEqual([status, pix.br_code], ["processing", null])
+        end()
+        const recovered = sql`UPDATE charge_recoveries SET due_at = now() WHERE ${id}::uuid = ANY (charge_ids) AND due_at > now()`
+        const { body } = yield* eventually(
+          Effect.andThen(recovered, retrieve(bank.key, id)),
+          (answer) => answer.body.status === "pending"
+        )
+        assert.notInclude(body.pix.br_code ?? "", "stranger@example.com")
+      })
+    )
+
     it.effect("CHG-4, BAL-11: a charge without another one until it expires fails; its payment is an exception", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

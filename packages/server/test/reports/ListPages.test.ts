@@ -4,17 +4,17 @@ import * as Effect from "effect/Effect"
 import { everyPage } from "../../src/reports/ListPages.ts"
 
 /** What is read of a list of three pages, with one entry each, whose pages are answered with these numbers. */
-const readWith = (numbers: ReadonlyArray<number>, total: number) =>
+const readWith = (numbers: ReadonlyArray<number | undefined>, total: number) =>
   Effect.gen(function* () {
-    const read: Array<number> = []
+    const read: Array<number | undefined> = []
     const problem = yield* everyPage(
       { fromMs: 0, toMs: 1 },
       ({ page }) =>
         Effect.succeed({
-          items: [numbers[page]!],
+          items: [numbers[page]],
           unreadable: [],
           hasMore: page + 1 < numbers.length,
-          number: numbers[page]!,
+          number: numbers[page],
           total
         }),
       ({ items }) => Effect.sync(() => void read.push(...items))
@@ -32,6 +32,13 @@ describe("The pages of a list", () => {
   ])("OPR-95: $numbers of $total entries", ({ numbers, problem, total }) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* readWith(numbers, total), { problem, read: [...numbers] })
+    })
+  )
+
+  it.effect("OPR-95: what is on a page whose numbers cannot be read counts, and no page after it is asked for", () =>
+    Effect.gen(function* () {
+      const problem = "the numbers of page 1 of a list cannot be read"
+      assert.deepStrictEqual(yield* readWith([0, undefined, 2], 3), { problem, read: [0, undefined] })
     })
   )
 })

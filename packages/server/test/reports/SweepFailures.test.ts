@@ -139,13 +139,42 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
   )
 
+  it.effect(
+    "OPR-95: a page whose numbers cannot be read is applied, no page after it is asked for, and the sweep is not complete",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        yield* sweepNow(bank)
+        const before = yield* progressOf(bank)
+        // One Pix alone, where a list of one belongs.
+        payAll(bank, yield* pendingCharges(bank, 1))
+        const isList = { method: "GET", path: /\/pix$/ }
+        const endObject = bank.double.faults.always("entry-as-object", isList)
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+        assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), before.swept_until!.getTime())
+        endObject()
+        const end = bank.double.faults.always("no-page", isList)
+        const swept = yield* progressOf(bank)
+        payAll(bank, yield* pendingCharges(bank, 2))
+        const listed = listings(bank)
+        yield* sweepNow(bank)
+        assert.strictEqual(listings(bank) - listed, 1)
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
+        assert.deepStrictEqual((yield* progressOf(bank)).swept_until, swept.swept_until)
+        end()
+        yield* sweepNow(bank)
+        assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), swept.swept_until!.getTime())
+      })
+  )
+
   it.effect("OPR-97: a sweep that fails logs its reason", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { claimDue } = yield* Sweep
       const bank = yield* connectedBank()
       yield* sweepNow(bank)
-      const end = bank.double.faults.always("no-page", { method: "GET", path: /\/pix$/ })
+      const end = bank.double.faults.always("proxy-page", { method: "GET", path: /\/pix$/ })
       const logged: Array<string> = []
       const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
       // This process claims before the loop does.
@@ -158,7 +187,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       )
       yield* Effect.provideService(swept[0]!, Logger.CurrentLoggers, new Set([logger]))
       end()
-      assert.match(logged.find((text) => text.includes("is not complete")) ?? "", /AcquirerUnclear: .*parametros/)
+      assert.match(logged.find((text) => text.includes("is not complete")) ?? "", /AcquirerUnclear: .*status 200/)
     })
   )
 

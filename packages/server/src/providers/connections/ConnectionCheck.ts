@@ -2,7 +2,8 @@
  * Tries a connection, and says what was found in plain words.
  *
  * Guarantees:
- * - A check uses a connection opened for it, so that it needs no cached token and no closed circuit, and delays no call.
+ * - A check uses a connection opened for it, so that it needs no cached token and no closed circuit, and delays no call. The
+ *   webhook alone is asked for through the connection in use, so that a token of it that the provider revoked is renewed.
  * - No detail contains a credential. What the provider says is named by its code, and by its text where it refuses the key.
  * - It moves no money: the charge that proves the key is of one cent, and is removed.
  *
@@ -31,6 +32,8 @@ export interface Checked {
 /** The steps up to the one that the others depend on, or all. */
 export const checkConnection = (
   { client, certificateExpiresAtMs }: OpenConnection,
+  /** That of this process, or the opened one where it has none. */
+  inUse: ApiPixClient,
   checked: Checked
 ): Effect.Effect<ReadonlyArray<CheckStep>> =>
   Effect.gen(function* () {
@@ -48,7 +51,7 @@ export const checkConnection = (
       scopesStep(status.missingScopes),
       clockStep(status.clockDifferenceMs),
       yield* keyStep(client, checked),
-      yield* webhookStep(client, checked)
+      yield* webhookStep(inUse, checked)
     ]
   })
 

@@ -27,6 +27,7 @@ import {
   openCredentials,
   sealCredentials
 } from "./ConnectionCredentials.ts"
+import { ConnectionRegistry } from "./ConnectionRegistry.ts"
 import {
   type CheckStep,
   type ConnectionInput,
@@ -90,6 +91,7 @@ export class Connections extends Context.Service<
       const secrets = yield* Secrets
       const ids = yield* Ids
       const outward = yield* Outward
+      const registry = yield* ConnectionRegistry
       const { keep, stepsOf } = yield* attempts
       const register = yield* registrations
 
@@ -106,9 +108,14 @@ export class Connections extends Context.Service<
         check: Effect.fn("Connections.check")(function* (id) {
           const row = yield* getProvider(id)
           const webhookSecret = yield* findWebhookSecret(store, secrets, id)
-          const steps = yield* stepsOf(row, (opened) =>
-            checkConnection(opened, { id, pixKey: row.pix_key ?? "", webhookSecret, chargeId: ids.next().id })
-          )
+          const checked = { id, pixKey: row.pix_key ?? "", webhookSecret, chargeId: ids.next().id }
+          const steps = yield* stepsOf(row, (opened) => {
+            const alone = checkConnection(opened, opened.client, checked)
+            if (row.paused) return alone
+            return registry
+              .use(id, ({ client }) => checkConnection(opened, client, checked))
+              .pipe(Effect.catchTag("ConnectionUnusable", () => alone))
+          })
           yield* keep(id, steps)
           const all = [...steps, ...answersStep(row)]
           yield* store.checked(id, all)

@@ -148,6 +148,8 @@ describe("The port over API Pix", () => {
         const { amount, externalId, openedAtMs, status } = yield* listed
         assert.deepStrictEqual([amount, status], [300, "open"])
         const defense = { id: randomUUID(), externalId, openedAtMs, text: "Entregue no dia 3.", files: [] }
+        double.faults.once("proxy-page", { path: /defesa$/ })
+        assert.strictEqual((yield* Effect.flip(provider.disputes!.defend(defense)))._tag, "AcquirerUnclear")
         yield* provider.disputes!.defend(defense)
         yield* provider.disputes!.defend(defense)
         assert.strictEqual((yield* listed).status, "under_review")

@@ -2,8 +2,10 @@
 import { assert, layer } from "@effect/vitest"
 import type { Connection, ConnectionCheck } from "@pix-payments/api/operator/Connections"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../../support/Bank.ts"
-import { assertRefused, type ErrorBody } from "../../support/ChargeRequests.ts"
+import { assertRefused, created, type ErrorBody, retrieve, until } from "../../support/ChargeRequests.ts"
+import { sweepNow } from "../../support/ConnectedBank.ts"
 import { connectTo, problems } from "../../support/Connections.ts"
 import { operated } from "../../support/Money.ts"
 import { randomUUID } from "node:crypto"
@@ -46,6 +48,61 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
         assert.strictEqual(detailOf(yield* check(id), "webhook"), "Another URL is registered, at other.example.com.")
         assert.isFalse((yield* operated<Connection>("GET", `/connections/${id}`)).webhook_registered)
         assert.deepStrictEqual(double.violations, [])
+      })
+    )
+
+    it.effect("OPR-65: asks the connection in use too, and so renews its token; not where it is paused", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const sql = yield* SqlClient
+        const double = yield* startDouble()
+        const { id } = yield* connectTo(double)
+        const { accountId, key } = yield* makeCaller()
+        yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: id })
+        // Nothing but this test calls the bank.
+        yield* sweepNow({ connectionId: id })
+        yield* sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${id}::uuid`
+        const emitted = Effect.flatMap(created(key), (charge) =>
+          until(retrieve(key, charge.id), ({ body }) => body.status === "pending")
+        )
+        const rejected = () => double.exchanges.filter(({ status }) => status === 401).map(({ path }) => path)
+        yield* emitted
+        double.tokens.revokeAll()
+        yield* check(id)
+        assert.lengthOf(rejected(), 1)
+        assert.include(rejected()[0], "/webhook/")
+        yield* emitted
+        assert.lengthOf(rejected(), 1)
+
+        double.tokens.revokeAll()
+        for (const [paused, asked] of [
+          [true, 1],
+          [false, 2]
+        ] as const) {
+          yield* operated("PATCH", `/connections/${id}`, { paused })
+          assert.strictEqual(detailOf(yield* check(id), "webhook"), "No webhook is registered for this Pix key.")
+          assert.lengthOf(rejected(), asked)
+        }
+
+        // What the connection in use is answered is the detail of the step.
+        const end = double.faults.always("forbidden-token", { method: "GET", path: /webhook/ })
+        assert.strictEqual(
+          detailOf(yield* check(id), "webhook"),
+          "The provider rejects client id and secret (invalid_token)."
+        )
+        end()
+      })
+    )
+
+    it.effect("OPR-66: a webhook that a proxy answers is not registered", () =>
+      Effect.gen(function* () {
+        const double = yield* startDouble()
+        const { id } = yield* connectTo(double)
+        double.faults.once("proxy-page", { method: "PUT", path: /webhook/ })
+        const url = "https://hooks.example.com"
+        const found = yield* operated<ConnectionCheck>("POST", `/connections/${id}/register-webhook`, { url })
+        assert.strictEqual(detailOf(found, "webhook"), "The answer is unclear: status 200 without JSON.")
+        assert.isFalse((yield* operated<Connection>("GET", `/connections/${id}`)).webhook_registered)
       })
     )
 
