@@ -15,9 +15,9 @@ import { raise } from "./Alerts.ts"
 
 /** Verifies once. Returns how many ledger accounts and closed days differ. */
 export const check = Effect.gen(function* () {
-  const { verify } = yield* LedgerVerification
+  const { verifyAlone } = yield* LedgerVerification
   const { gauges } = yield* Metrics
-  const { accounts, closes, states } = yield* verify("since-close")
+  const { accounts, closes, states } = yield* verifyAlone("since-close")
   const differing = [...accounts, ...states].filter(({ computed, kept }) => computed !== kept)
   const count = differing.length + closes.length
   gauges({
@@ -31,7 +31,7 @@ export const check = Effect.gen(function* () {
     )
   }
   for (const { day, ownerId, problem } of closes.slice(0, MAX_LOGGED)) {
-    yield* Effect.annotateLogs(Effect.logError(`the ledger differs: ${day} is not as it was closed: ${problem}`), {
+    yield* Effect.annotateLogs(Effect.logError(`the ledger differs: ${day} is not as it was: ${problem}`), {
       owner_id: ownerId
     })
   }

@@ -7,7 +7,8 @@
  * - A closed day is complete. Before an account's day is read, its row, on which every posting waits, gets a later day. Of a
  *   connection, the transactions that may have read the earlier day are awaited, up to `MOST_WAITS` times: connections are then
  *   closed in a later round. One long transaction, such as a dump of the database, delays no account.
- * - A day that was not closed in its night is closed in the next round, one close for each day.
+ * - A day that was not closed in its night is closed in the next round, one close for each day. An account with a closed day whose
+ *   close is gone is not closed: the new close would hide what changed in it.
  * - One process at a time closes. An owner that fails is logged and delays no other, whichever statement fails on it; one with many
  *   lines occupies one of `CONCURRENCY` places. `OverdueCloses.ts` counts those that stay.
  * - Memory is that of `LINES_AT_ONCE` lines for each place.
@@ -149,6 +150,13 @@ const lastOf =
       ([row]) => row
     )
 
+/** An owner whose days are to be closed. */
+interface Due {
+  readonly of: BooksOf
+  /** Of an account: the first day with transfers that is not closed. A bank account has none. */
+  readonly openDay: string | null
+}
+
 /** Closes the days of owners, each by itself. */
 const closeOwners = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -156,12 +164,14 @@ const closeOwners = Effect.gen(function* () {
   const days = daysOf(yield* Lines)
   const lastClose = lastOf(sql)
 
-  /** Closes the days of one owner. Its day is raised already. */
-  const closeOwner = Effect.fnUntraced(function* (of: BooksOf, through: string) {
+  /** Closes the days of one owner. Its day is raised already. Days before its open day were closed: none of them is closed anew. */
+  const closeOwner = Effect.fnUntraced(function* ({ of, openDay }: Due, through: string) {
     const last = yield* lastClose(of)
     let count = 0
     yield* days(of, afterClose(of, last), through, (closed) =>
       Effect.gen(function* () {
+        if (openDay !== null && closed.day < openDay)
+          return yield* Effect.die(new Error(`${closed.day} was closed, and its close is gone`))
         const { epochMs, id } = ids.next()
         const row = rowOf(closed, { id, owner_id: ownerOf(of), book: bookOf(of), closed_at: epochMs })
         const stored = yield* runToCompletion(sql)(sql.unsafe(...insertClose({ closes: [row] })))
@@ -173,13 +183,13 @@ const closeOwners = Effect.gen(function* () {
     return count
   })
 
-  const closeAll = (owners: ReadonlyArray<BooksOf>, through: string) =>
+  const closeAll = (owners: ReadonlyArray<Due>, through: string) =>
     Effect.map(
       Effect.forEach(
         owners,
-        (of) =>
-          Effect.catchCause(closeOwner(of, through), (cause) =>
-            Effect.as(logFailure(ownerOf(of), describeCause(cause)), 0)
+        (due) =>
+          Effect.catchCause(closeOwner(due, through), (cause) =>
+            Effect.as(logFailure(ownerOf(due.of), describeCause(cause)), 0)
           ),
         { concurrency: CONCURRENCY }
       ),
@@ -191,10 +201,14 @@ const closeOwners = Effect.gen(function* () {
     Effect.map(
       bisect(
         owners,
-        (some) => attemptWrite(sql, sql.unsafe<{ owner_id: string }>(...raiseDays({ owners: some, through }))),
+        (some) =>
+          attemptWrite(
+            sql,
+            sql.unsafe<{ owner_id: string; open_day: string | null }>(...raiseDays({ owners: some, through }))
+          ),
         (owner, { code }) => logFailure(owner, code)
       ),
-      (raised) => raised.flat().map(({ owner_id }) => owner_id)
+      (raised) => raised.flat()
     )
 
   return { closeAll, raise }
@@ -219,7 +233,7 @@ const closeAccounts = Effect.gen(function* () {
         through
       )
       count += yield* closeAll(
-        raised.map((accountId) => ({ accountId })),
+        raised.map(({ open_day, owner_id }) => ({ of: { accountId: owner_id }, openDay: open_day })),
         through
       )
     }
@@ -242,7 +256,7 @@ const closeConnections = Effect.gen(function* () {
       return 0
     }
     return yield* closeAll(
-      raised.map((connectionId) => ({ connectionId })),
+      raised.map(({ owner_id }) => ({ of: { connectionId: owner_id }, openDay: null })),
       through
     )
   })
@@ -314,7 +328,7 @@ const raiseDays = statement(
   )
   UPDATE ledger_accounts l SET day = greatest(l.day, ${through}::date + 1)
   FROM locked WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
-  RETURNING l.owner_id`
+  RETURNING l.owner_id, l.open_day::text AS open_day`
 )
 
 /** Of others than this session. An autovacuum, which may last for hours, has no user. */

@@ -21,7 +21,7 @@ import { describeCause } from "../base/observability/SafeCause.ts"
 import { Secrets } from "../base/Secrets.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { type Credential, hashOf } from "./CallbackSender.ts"
-import { makeSharedRun } from "./SharedRun.ts"
+import { makeSharedRun } from "../base/SharedRun.ts"
 
 export interface CallbackConnection extends Credential {
   readonly id: string

@@ -105,11 +105,7 @@ export const listReading = Effect.gen(function* () {
           continue
         }
         readable.push(list)
-        if (read.failures > 0) {
-          problem ??= new AcquirerUnclear({
-            reason: `notifications that could not be read or applied: ${read.failures}`
-          })
-        }
+        if (read.failures > 0) problem ??= unapplied(read)
       }
       if (problem === undefined) yield* onComplete(slice.toMs)
       else if (readable.length === 0) return yield* problem
@@ -123,6 +119,10 @@ export const listReading = Effect.gen(function* () {
 
   return { readList, readSlices }
 })
+
+/** Why a list that was read is not complete. */
+export const unapplied = ({ failures }: Applied) =>
+  new AcquirerUnclear({ reason: `notifications that could not be read or applied: ${failures}` })
 
 type Apply<A> = (connectionId: string, page: ReadonlyArray<A>, where: ListedIn) => Effect.Effect<Applied, Unavailable>
 type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>

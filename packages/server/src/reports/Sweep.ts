@@ -5,8 +5,8 @@
  * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now. Once in 24 hours its
  *   last five days are read again, in slices whose progress is stored, `LAST_DAYS_SLICES` in a sweep: what is new waits for no more.
  *   Nothing before the connection's creation is read.
- * - Once in 24 hours the payments of 90 days that have a return are read, and once in 7 days those of 190 days, in slices whose
- *   progress is stored: a return may come that late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
+ * - Once in 24 hours the payments of 190 days that have a return are read, in slices whose progress is stored: a return may come that
+ *   late. A sweep reads `RETURN_SLICES` of them at most. After that, a MED that was
  *   lost and has no return is an exception (`UnreturnedLosses.ts`).
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each slice, so
  *   that an outage of days is caught up across restarts.
@@ -29,7 +29,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import { UnreadableEntries } from "../payments/exceptions/UnreadableEntries.ts"
 import { UnreturnedLosses } from "../payments/exceptions/UnreturnedLosses.ts"
 import { DISPUTE_MARGIN_MS, RETURN_SLICE_MS, SLICE_MS } from "./ListPages.ts"
-import { listReading } from "./ListReading.ts"
+import { listReading, unapplied } from "./ListReading.ts"
 import { ReportStore } from "./ReportStore.ts"
 import { type DueSweep, LEASE_MS, SweepStore } from "./SweepStore.ts"
 
@@ -76,17 +76,26 @@ export class Sweep extends Context.Service<
         yield* readList(due, provider, { list: "disputes", fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs })
       })
 
-      /** What fails to be applied is read again the next day. */
+      /** A slice that is not complete delays none after it: then all are read again within an hour. */
       const readReturns = Effect.fnUntraced(function* (due: DueSweep, provider: Provider) {
         let startMs = due.returnsFromMs
+        let problem: Cause.Cause<AcquirerUnclear | Unavailable> | undefined
         if (provider.received === undefined) return
         for (let slice = 0; slice < RETURN_SLICES && startMs !== null; slice += 1) {
-          const toMs = Math.min(startMs + RETURN_SLICE_MS, due.nowMs)
-          yield* readList(due, provider, { list: "returned", fromMs: startMs, toMs })
-          startMs = toMs < due.nowMs ? toMs : null
-          if (startMs === null) yield* losses.raise(due.connectionId)
+          const range = { fromMs: startMs, toMs: Math.min(startMs + RETURN_SLICE_MS, due.nowMs) }
+          const read = yield* readList(due, provider, { list: "returned", ...range }).pipe(
+            Effect.filterOrFail(({ failures }) => failures === 0, unapplied),
+            Effect.exit
+          )
+          if (Exit.isFailure(read)) {
+            problem ??= read.cause
+            yield* store.returnsFailed(due.connectionId)
+          }
+          startMs = range.toMs < due.nowMs ? range.toMs : null
+          if (startMs === null && problem === undefined) yield* losses.raise(due.connectionId)
           yield* store.returnsRead(due.connectionId, startMs)
         }
+        if (problem !== undefined) return yield* Effect.failCause(problem)
       })
 
       /** A slice that is not complete delays none after it: then all from it on are read again, after a while. */

@@ -4,8 +4,8 @@
  * Guarantees:
  * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
  * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
- * - The second reading of the last five days, once in 24 hours, and of payments that have a return, of 90 days once in 24 hours and of
- *   190 days once in 7 days, are resumed where they were left. Of a connection younger than five days, the sweeps read all returns.
+ * - The second reading of the last five days, and that of the payments of 190 days that have a return, both once in 24 hours, are
+ *   resumed where they were left. Of a connection younger than five days, the sweeps read all returns.
  * - Times are the database's: a process whose clock is wrong leaves nothing out. Nor does a database whose clock was ahead for a while.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
@@ -15,6 +15,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { RETURNED_MS } from "./ListPages.ts"
 
 export interface DueSweep {
   readonly connectionId: string
@@ -46,6 +47,8 @@ export class SweepStore extends Context.Service<
     readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
     /** Stores where the reading of payments that have a return goes on; null at its end. */
     readonly returnsRead: (connectionId: string, untilMs: number | null) => Effect.Effect<void, Unavailable>
+    /** A part of it could not be read: the next reading begins within an hour. */
+    readonly returnsFailed: (connectionId: string) => Effect.Effect<void, Unavailable>
     /** Ends the lease: the connection is due again after a time. */
     readonly release: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
   }
@@ -59,7 +62,6 @@ export class SweepStore extends Context.Service<
       const areLastDaysDue = sql.literal(`(${isDue("last_days_at", "24 hours")}
         OR last_days_failed IS NOT NULL AND ${isDue("last_days_at", "10 minutes")} OR swept_until > now())`)
       const areReturnsDue = sql.literal(isDue("returns_at", "24 hours"))
-      const areFarReturnsDue = sql.literal(isDue("far_returns_at", "7 days"))
       const dueIn = (connectionId: string, inMs: number) =>
         Effect.asVoid(
           write(sql`
@@ -85,11 +87,10 @@ export class SweepStore extends Context.Service<
                   returns_from = CASE
                     WHEN created_at > now() - interval '5 days' THEN NULL
                     WHEN returns_from IS NOT NULL THEN least(returns_from, now())
-                    WHEN ${areFarReturnsDue} THEN greatest(created_at, now() - interval '190 days')
-                    WHEN ${areReturnsDue} THEN greatest(created_at, now() - interval '90 days')
+                    WHEN ${areReturnsDue}
+                      THEN greatest(created_at, now() - ${RETURNED_MS}::double precision * interval '1 millisecond')
                   END,
-                  returns_at = CASE WHEN returns_from IS NULL AND (${areReturnsDue} OR ${areFarReturnsDue}) THEN now() ELSE returns_at END,
-                  far_returns_at = CASE WHEN returns_from IS NULL AND ${areFarReturnsDue} THEN now() ELSE far_returns_at END
+                  returns_at = CASE WHEN returns_from IS NULL AND ${areReturnsDue} THEN now() ELSE returns_at END
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
                   WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now()
@@ -128,6 +129,11 @@ export class SweepStore extends Context.Service<
             write(sql`
               UPDATE acquirer_connections SET returns_from = to_timestamp(${untilMs}::double precision / 1000)
               WHERE id = ${connectionId}::uuid`)
+          ),
+        returnsFailed: (connectionId) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections SET returns_at = now() - interval '23 hours' WHERE id = ${connectionId}::uuid`)
           ),
         lastDaysRead: (connectionId, untilMs) =>
           Effect.asVoid(

@@ -91,7 +91,11 @@ export const makeHealed = Effect.gen(function* () {
       .filter(mayBe)
       .map(({ amount, endToEndId: name }) => ({ name, amount, isOnly: alike.get(amount)?.length === 1 }))
     let effects = 0
-    for (const { amount, connectionId, isByAmount, name, payoutId } of yield* books.sentBack(connectionIds, cameBack, day)) {
+    for (const { amount, connectionId, isByAmount, name, payoutId } of yield* books.sentBack(
+      connectionIds,
+      cameBack,
+      day
+    )) {
       const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
       const outcome = yield* notifications.receive({
         _tag: "payout.returned",

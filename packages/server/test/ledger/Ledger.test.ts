@@ -258,15 +258,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         const error = yield* Effect.flip(sql.unsafe(statement))
         assert.include(String(error.reason.cause), "ledger transfers cannot be changed or deleted")
       }
-      for (const [debit, credit, amount] of [
+      for (const [debit, credit, amount, position = 1] of [
         ["available", "available", 1],
         ["available", "acquirer", 0],
         ["available", "acquirer", -1],
-        ["available", "pocket", 1]
+        ["available", "pocket", 1],
+        ["available", "acquirer", 1, 0]
       ]) {
         const error = yield* Effect.flip(
           sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day)
-            VALUES (uuidv7(), uuidv7(), ${debit!}, ${credit!}, ${amount!}::bigint, uuidv7(), 'x', now(), 1, now())`
+            VALUES (uuidv7(), uuidv7(), ${debit!}, ${credit!}, ${amount!}::bigint, uuidv7(), 'x', now(),
+              ${position}::bigint, now())`
         )
         assert.include(String(error.reason.cause), "violates check constraint")
       }
@@ -347,6 +349,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day)
         VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'fees', 5, ${id}::uuid, 'x', now(), 1000, now())`
       assert.strictEqual((yield* verification).differences.length, 2)
+      yield* sql`UPDATE ledger_accounts SET position = position + 1 WHERE owner_id = ${accountId}::uuid AND kind = 'available'`
       yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'fees'`
       yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE owner_id = ${accountId}::uuid

@@ -96,7 +96,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The state
           INSERT INTO acquirer_orders (id, kind, exception_id, account_id, amount, pending, state, created_at)
           VALUES (uuidv7(), 'return', uuidv7(), ${accountId}::uuid, 300, 0, 'ordered', now())
         )
-        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -700 ELSE 700 END
+        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -700 ELSE 700 END,
+          position = position + CASE kind WHEN 'available' THEN 1 ELSE 0 END
         WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`
       const refund = (status: string) => `UPDATE refunds SET status = '${status}' WHERE account_id = '${accountId}'`
       yield* reports(refund("failed"), refund("processing"), accountId, "returns_in_transit", [700, 300])

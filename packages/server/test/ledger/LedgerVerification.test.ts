@@ -1,11 +1,20 @@
 /** The verification of the ledger: what it reads, and what it finds on either side of a close. */
 import { assert, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { closeDays, tampered } from "../support/Closing.ts"
+import { CurrentTransformer, type Transformer } from "effect/sql/Statement"
+import type { Close } from "@pix-payments/api/operator/Books"
+import * as LedgerWatch from "../../src/alerts/LedgerWatch.ts"
+import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
+import { OverdueCloses } from "../../src/ledger/OverdueCloses.ts"
+import { closeDays, daysAhead, tampered } from "../support/Closing.ts"
 import { notified, paymentOf } from "../support/Exceptions.ts"
 import { assertLedgerHolds, operated, paidCharge, verification, type Verification } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
+import { eventually } from "../support/Receiver.ts"
 import { makeExplainer, makeRecorder } from "../support/Plans.ts"
 import { asService } from "../support/Postgres.ts"
 import { TestService } from "../support/TestService.ts"
@@ -29,10 +38,12 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         const { explain } = yield* makeExplainer(asService(databaseUrl), recorder.settings())
         recorder.take()
         const since = yield* verification
-        const sent = recorder.take().find(({ text }) => text.includes("closed_owners AS MATERIALIZED"))
-        const work = yield* explain(sent!)
-        assert.include(work.indexes, "ledger_transfers_of_day")
-        assert.isBelow(work.rows, 500)
+        const sent = recorder.take()
+        for (const part of ["closed_owners AS MATERIALIZED", "AS lacks_lines"]) {
+          const work = yield* explain(sent.find(({ text }) => text.includes(part))!)
+          assert.include(work.indexes, "ledger_transfers_of_day")
+          assert.isBelow(work.rows, 500)
+        }
         const balances = ({ accounts }: Verification) => accounts.map(({ kept }) => kept).toSorted()
         assert.deepStrictEqual(balances(yield* inFull), balances(since))
         assert.include(
@@ -110,6 +121,141 @@ layer(TestService.layer(), { excludeTestServices: true })("A day that ended", (i
       assert.deepStrictEqual(closes, [])
       assert.lengthOf(yield* sql`SELECT FROM closes`, 0)
     })
+  )
+})
+
+layer(TestService.layer(), { excludeTestServices: true })("What the tables' owner changed", (it) => {
+  const closesOf = (accountId: string) =>
+    Effect.map(operated<{ data: ReadonlyArray<Close> }>("GET", `/accounts/${accountId}/closes`), ({ data }) => data)
+
+  const namedOf = (accountId: string, { closes }: Verification) =>
+    closes.filter(({ account_id }) => account_id === accountId).map(({ day, problem }) => `${day} ${problem}`)
+
+  /** Takes a cent out of a payment of a day, with the balances that it made. */
+  const lowered = (accountId: string, day: string) =>
+    Effect.andThen(
+      tampered(`UPDATE ledger_transfers SET amount = amount - 1 WHERE account_id = '${accountId}' AND day = '${day}'`),
+      tampered(`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1 ELSE 1 END
+        WHERE owner_id = '${accountId}' AND kind IN ('available', 'acquirer')`)
+    )
+
+  it.effect("BAL-8, OPR-256: of a payment of an old day, with its balances, is named with its day each time", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      for (const ahead of [1, 4]) {
+        yield* paidCharge(key, 1000)
+        yield* closeDays(ahead)
+      }
+      yield* paidCharge(key, 1000)
+      const [, old] = yield* closesOf(accountId)
+      yield* lowered(accountId, old!.day)
+      const verified = yield* verification
+      assert.deepStrictEqual(namedOf(accountId, verified), [`${old!.day} transfers`])
+      assert.deepStrictEqual(verified.differences, [])
+      assert.isFalse(verified.consistent)
+    })
+  )
+
+  it.effect("OPR-255, OPR-256, OPR-264: a close that is gone is named each time, and its day is not closed anew", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      for (const ahead of [8, 12]) {
+        yield* paidCharge(key, 1000)
+        yield* closeDays(ahead)
+      }
+      yield* paidCharge(key, 1000)
+      const [newest, before] = yield* closesOf(accountId)
+      yield* sql`CREATE TABLE gone AS SELECT * FROM closes WHERE id = ${newest!.id}::uuid`
+      yield* tampered(`DELETE FROM closes WHERE id = '${newest!.id}'`)
+      yield* lowered(accountId, newest!.day)
+      assert.deepStrictEqual(namedOf(accountId, yield* verification), [`${newest!.day} missing`])
+      yield* closeDays(16)
+      assert.deepStrictEqual(yield* closesOf(accountId), [before!])
+      assert.deepStrictEqual(namedOf(accountId, yield* verification), [`${newest!.day} missing`])
+      const { list } = yield* OverdueCloses
+      assert.deepStrictEqual(
+        (yield* daysAhead(16)(list(10))).map(({ owner_id }) => owner_id),
+        [accountId]
+      )
+      yield* tampered("INSERT INTO closes SELECT * FROM gone")
+      yield* closeDays(16)
+      assert.lengthOf(yield* closesOf(accountId), 3)
+      assert.deepStrictEqual(namedOf(accountId, yield* verification), [`${newest!.day} transfers`])
+    })
+  )
+
+  it.effect(
+    "BAL-8, OPR-251: an entry of the open day that is gone, with its balances, is named, also once it is closed",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        for (let n = 0; n < 3; n++) yield* paidCharge(key, 1000)
+        const full = operated<Verification>("GET", "/ledger/verify?full=true")
+        assert.deepStrictEqual(namedOf(accountId, yield* verification), [])
+        yield* tampered(`DELETE FROM ledger_transfers WHERE account_id = '${accountId}' AND position = 2`)
+        yield* tampered(`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END
+        WHERE owner_id = '${accountId}' AND kind IN ('available', 'acquirer')`)
+        for (const verified of [yield* verification, yield* full]) {
+          assert.match(namedOf(accountId, verified).join(), /^[0-9-]{10} transfers$/)
+          assert.isFalse(verified.consistent)
+        }
+        yield* closeDays(20)
+        for (const verified of [yield* verification, yield* full]) {
+          assert.match(namedOf(accountId, verified).join(), /^[0-9-]{10} transfers$/)
+        }
+      })
+  )
+})
+
+/** Statements of full verifications, which wait. */
+const held = { count: 0, released: Deferred.makeUnsafe<void>() }
+
+const holding: Transformer = (statement, sql) =>
+  Effect.suspend(() => {
+    const [text] = statement.compile()
+    if (!text.includes(" computed AS (") || /closed_owners|unnest/.test(text)) return Effect.succeed(statement)
+    held.count++
+    return sql`SET LOCAL idle_in_transaction_session_timeout = 0`.pipe(
+      Effect.provideService(CurrentTransformer, undefined),
+      Effect.orDie,
+      Effect.andThen(Deferred.await(held.released)),
+      Effect.as(statement)
+    )
+  })
+
+layer(TestService.layer().pipe(Layer.provide(Layer.succeed(CurrentTransformer, holding))), {
+  excludeTestServices: true
+})("One who verifies", (it) => {
+  it.effect(
+    "OPR-30: in full delays no other form and not the background, and shares the next run with all who wait",
+    () =>
+      Effect.gen(function* () {
+        const { verify } = yield* LedgerVerification
+        const { call } = yield* makeOperator("viewer")
+        const first = yield* Effect.forkChild(call<Verification>("GET", "/operator/v1/ledger/verify?full=true"))
+        yield* eventually(
+          Effect.sync(() => held.count),
+          (count) => count === 1
+        )
+        const others = yield* Effect.forkChild(
+          Effect.all(
+            Array.from({ length: 20 }, () => verify("full")),
+            { concurrency: "unbounded" }
+          ).pipe(Effect.provideService(CurrentTransformer, holding)),
+          { startImmediately: true }
+        )
+        yield* assertLedgerHolds
+        assert.strictEqual(yield* LedgerWatch.check, 0)
+        assert.strictEqual(held.count, 1)
+        yield* Deferred.succeed(held.released, undefined)
+        assert.isTrue((yield* Fiber.join(first)).body.consistent)
+        assert.lengthOf(yield* Fiber.join(others), 20)
+        assert.strictEqual(held.count, 2)
+      })
   )
 })
 

@@ -76,7 +76,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       yield* refuseCloses(SIMULATOR_CONNECTION, "INSERT ON closes")
       yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day,
           connection_id)
-        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 0, '2020-02-10',
+        SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 1, uuidv7(), 'charge.paid', now(), 1, '2020-02-10',
           ${SIMULATOR_CONNECTION}::uuid`
       yield* refuseCloses(accountId, "UPDATE ON ledger_accounts")
       yield* tampered(

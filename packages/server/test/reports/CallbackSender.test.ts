@@ -1,9 +1,11 @@
 /** Who sent a callback, and which URLs it may come to. */
 import { assert, describe, it } from "@effect/vitest"
 import { parseNetworks } from "@pix-payments/domain/PublicUrl"
+import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type { IncomingMessage } from "node:http"
-import { callbackPath, callbackTarget } from "../../src/http/callbacks/CallbackPath.ts"
+import { callbackTarget } from "../../src/http/callbacks/CallbackPath.ts"
+import { webhookPath } from "../../src/providers/connections/WebhookUrl.ts"
 import { hashOf, makeSenders } from "../../src/reports/CallbackSender.ts"
 import { commonNameOf } from "../../src/reports/DistinguishedName.ts"
 
@@ -125,12 +127,12 @@ describe("The sender of a callback", () => {
   })
 
   it("OPR-90: the URL of a callback, with and without secret, and with what providers append", () => {
-    const path = callbackPath({ connectionId: CONNECTION, secret: "s" })
+    const path = webhookPath(CONNECTION, Redacted.make("s"))
     assert.deepStrictEqual(callbackTarget(`${path}/pix`), { connectionId: CONNECTION, secret: "s" })
     assert.deepStrictEqual(callbackTarget(path), { connectionId: CONNECTION, secret: "s" })
     assert.deepStrictEqual(callbackTarget(`/webhooks${path}/pix`), { connectionId: CONNECTION, secret: "s" })
     const plain = { connectionId: CONNECTION, secret: undefined }
-    assert.deepStrictEqual(callbackTarget(callbackPath(plain)), plain)
+    assert.deepStrictEqual(callbackTarget(`/${CONNECTION}`), plain)
     assert.deepStrictEqual(callbackTarget(`/${CONNECTION}/pix`), plain)
     for (const url of [`/${CONNECTION}?hmac=s&ignorar=/pix`, `/${CONNECTION}/pix?hmac=s`]) {
       assert.deepStrictEqual(callbackTarget(url), { connectionId: CONNECTION, secret: "s" })

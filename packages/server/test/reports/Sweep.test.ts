@@ -184,7 +184,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         assert.strictEqual(yield* rest, 8)
         // A slice that cannot be read is read again with what follows it, also once it is older than five days.
         yield* begin
-        const end = bank.double.faults.always("no-page", { path: /\/pix$/ })
+        const end = bank.double.faults.always("proxy-page", { path: /\/pix$/ })
         yield* sweepNow(bank)
         end()
         assert.isAbove(yield* rest, 7)
@@ -211,7 +211,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* sweepNow(bank)
         const charges = yield* pendingCharges(bank, 2, 5000)
         const pix = charges.map((charge, index) => {
-          behindMs = [5, 100][index]! * 24 * HOUR_MS
+          behindMs = [5, 187][index]! * 24 * HOUR_MS
           return payAll(bank, [charge])[0]!
         })
         behindMs = 0
@@ -226,34 +226,39 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           bank.double.provider.receipts.takeBack(endToEndId, 5000)
         }
         assert.strictEqual(yield* availableOf(bank.key), 10_000)
-        // Once in 24 hours those of 90 days, in a sweep or two.
+        // Once in 24 hours, twenty days in a sweep.
         const age = (fields: string) =>
           sql.unsafe(
             `UPDATE acquirer_connections SET created_at = now() - interval '300 days', swept_until = now(),
             last_days_at = now(), ${fields} WHERE id = $1::uuid`,
             [bank.connectionId]
           )
-        const readOn = Effect.flatMap(
-          sweepNow(bank),
-          () => sql`SELECT FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid AND returns_from IS NULL`
+        /** How many days ago it goes on; null: it is read. */
+        const daysLeft = Effect.map(
+          sql<{ days: number | null }>`SELECT extract(day from now() - returns_from)::integer AS days
+            FROM acquirer_connections WHERE id = ${bank.connectionId}::uuid`,
+          ([row]) => row!.days
         )
-        yield* age("returns_at = now() - interval '25 hours', far_returns_at = now()")
+        const readOn = Effect.andThen(sweepNow(bank), daysLeft)
         const before = listings(bank)
-        yield* sweepNow(bank)
+        yield* age("returns_at = now() - interval '25 hours'")
+        // The bank leaves out what the first slice has: those after it are read, and all again within an hour.
+        const end = bank.double.faults.always("missing-entry", { method: "GET", path: /\/pix$/ })
+        assert.strictEqual(yield* readOn, 170)
+        end()
         // The rolling list, and the bound of the slices.
         assert.strictEqual(listings(bank) - before, 5)
-        assert.strictEqual(yield* availableOf(bank.key), 10_000)
-        yield* until(readOn, ({ length }) => length === 1)
+        yield* until(readOn, (days) => days === null)
         assert.strictEqual(yield* availableOf(bank.key), 5000)
         assert.strictEqual((yield* retrieve(bank.key, charges[0]!.id)).body.status, "charged_back")
-        // It is not due again before a day has passed.
-        const rested = listings(bank)
-        yield* sweepNow(bank)
-        assert.strictEqual(listings(bank) - rested, 1)
-        // Once in 7 days those of 190 days.
-        yield* age("far_returns_at = now() - interval '8 days'")
-        yield* until(readOn, ({ length }) => length === 1)
+        assert.isNull(yield* readOn)
+        yield* age("returns_at = returns_at - interval '1 hour'")
+        assert.strictEqual(yield* readOn, 170)
         assert.strictEqual(yield* availableOf(bank.key), 0)
+        yield* until(readOn, (days) => days === null)
+        // It is not due again before a day has passed.
+        yield* age("returns_at = returns_at - interval '23 hours'")
+        assert.isNull(yield* readOn)
         yield* assertLedgerHolds
       })
   )

@@ -108,33 +108,34 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
       })
   )
 
-  it.effect("OPR-86, OPR-279: a payout that came back at a rail without a list is an exception once, that no rule accepts", () =>
-    Effect.gen(function* () {
-      const { bank, payout } = yield* paidOutAtInter(77)
-      yield* operated("PATCH", `/connections/${bank.connectionId}`, { exception_rule: "accept" })
-      const { id } = payout
-      const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
-      Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
+  it.effect(
+    "OPR-86, OPR-279: a payout that came back at a rail without a list is an exception once, that no rule accepts",
+    () =>
+      Effect.gen(function* () {
+        const { bank, payout } = yield* paidOutAtInter(77)
+        yield* operated("PATCH", `/connections/${bank.connectionId}`, { exception_rule: "accept" })
+        const { id } = payout
+        const sent = Result.getOrThrow(bank.double.provider.payouts.getByEndToEndId(payout.end_to_end_id ?? ""))
+        Result.getOrThrow(bank.double.provider.payouts.receiveReturn(sent.id, 800))
 
-      yield* importing(bank, bookedLines(bank.double.provider))
-      const day = yield* comparedToday(bank)
-      assert.deepStrictEqual(counted(day), { matched: "2 0" })
-      const { data } = yield* operated<{ data: ReadonlyArray<{ payout_id: string; amount: number; status: string }> }>(
-        "GET",
-        `/exceptions?kind=returned_payout`
-      )
-      assert.deepStrictEqual(
-        data.filter(({ payout_id }) => payout_id === id).map(({ amount, status }) => [amount, status]),
-        [[800, "open"]]
-      )
-      yield* comparedToday(bank)
-      const again = yield* operated<{ data: ReadonlyArray<{ payout_id: string }> }>(
-        "GET",
-        `/exceptions?kind=returned_payout`
-      )
-      assert.lengthOf(again.data, data.length)
-      yield* assertLedgerHolds
-    })
+        yield* importing(bank, bookedLines(bank.double.provider))
+        const day = yield* comparedToday(bank)
+        assert.deepStrictEqual(counted(day), { matched: "2 0" })
+        const { data } = yield* operated<{
+          data: ReadonlyArray<{ payout_id: string; amount: number; status: string }>
+        }>("GET", `/exceptions?kind=returned_payout`)
+        assert.deepStrictEqual(
+          data.filter(({ payout_id }) => payout_id === id).map(({ amount, status }) => [amount, status]),
+          [[800, "open"]]
+        )
+        yield* comparedToday(bank)
+        const again = yield* operated<{ data: ReadonlyArray<{ payout_id: string }> }>(
+          "GET",
+          `/exceptions?kind=returned_payout`
+        )
+        assert.lengthOf(again.data, data.length)
+        yield* assertLedgerHolds
+      })
   )
 
   /** The books learn a day later that the payout was paid. */

@@ -20,7 +20,7 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
     const day = sql.literal(`(${TODAY} - ${daysAgo})`)
     yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, position, day,
         connection_id)
-      SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 100, uuidv7(), 'charge.paid', now(), 0, ${day}, ${connectionId}::uuid`
+      SELECT uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 100, uuidv7(), 'charge.paid', now(), 1, ${day}, ${connectionId}::uuid`
     const [closed] = yield* sql<{ day: string }>`
       INSERT INTO closes (id, owner_id, book, day, opening, credits, debits, fees, closing, lines, last_position, balances, lines_hash,
         hash, closed_at)

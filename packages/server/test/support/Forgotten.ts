@@ -19,6 +19,10 @@ export const forgotten = Effect.fnUntraced(function* (id: string) {
       for (const table of ["ledger_transfers", "changes", "idempotency_keys"]) {
         yield* sql`DELETE FROM ${sql(table)} WHERE resource_id = ${id}::uuid`
       }
+      yield* sql`
+        UPDATE ledger_accounts a SET position = (
+          SELECT coalesce(max(position), 0) FROM ledger_transfers t WHERE t.account_id = a.owner_id
+        ) WHERE position > 0`
       for (const table of ["charges", "payouts"]) yield* sql`DELETE FROM ${sql(table)} WHERE id = ${id}::uuid`
       yield* sql`DELETE FROM charge_states WHERE charge_id = ${id}::uuid`
     })

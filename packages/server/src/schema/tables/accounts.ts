@@ -44,7 +44,6 @@ export const accountTables = [
     last_days_failed timestamptz, -- the start of what it could not read or apply; null: nothing
     returns_from timestamptz, -- where the reading of returned payments goes on; null: none is running
     returns_at timestamptz, -- the last start of one
-    far_returns_at timestamptz, -- the last start of one of 190 days
     due_at timestamptz, -- the next sweep
     foreign_entries integer NOT NULL DEFAULT 0, -- of other keys of the client, in the last sweep that met one
     foreign_at timestamptz, -- when that was
@@ -163,7 +162,7 @@ export const accountTables = [
     account_id uuid NOT NULL, -- the owner of both ledger accounts
     resource_id uuid NOT NULL, -- the charge, payout, exception or adjustment that explains it
     connection_id uuid, -- of a movement at the bank: the connection of the bank account
-    position bigint NOT NULL, -- 1, 2, 3 of the owner, under the lock of its balances
+    position bigint NOT NULL CHECK (position > 0), -- 1, 2, 3 of the owner, under the lock of its balances
     amount bigint NOT NULL CHECK (amount > 0), -- cents
     created_at timestamptz NOT NULL,
     debit_after bigint, -- the balance of the debit after it; null: neither available, pending nor blocked

@@ -71,7 +71,7 @@ export const operationTables = [
     at timestamptz NOT NULL, -- the hour's first instant
     account_id uuid NOT NULL,
     resource text NOT NULL, -- charge, payout; failed_charge, failed_payout
-    reason text NOT NULL, -- of a failure, up to 120 characters; else empty
+    reason text NOT NULL, -- of a failure, up to 300 characters, which the filter of the lists takes; else empty
     count bigint NOT NULL,
     amount bigint NOT NULL, -- cents
     PRIMARY KEY (at, account_id, resource, reason)

@@ -17,6 +17,8 @@ import { type Dispute, disputeOf, med, refusesAll } from "../../support/Disputes
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { runDue } from "../../support/DueCalls.ts"
 import { operated, paidCharge } from "../../support/Money.ts"
+import { makeOperator } from "../../support/Operators.ts"
+import { closing, exchange, open } from "../../support/RawConnection.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const MIB = 1024 * 1024
@@ -54,6 +56,38 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
       const message = { body: { text: "x".repeat(300 * 1024) } }
       assertRefused(yield* operate("POST", `/operator/v1/disputes/${id}/messages`, message), "PAYLOAD_TOO_LARGE")
     })
+  )
+
+  it.effect("OPR-38, OPR-74: the body of who may not file it is not read, and evicts nobody's", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { id } = yield* med((yield* paidCharge(key)).id)
+      const head = (token: string, length: number) =>
+        `POST /operator/v1/disputes/${id}/defense HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+        `x-operator-token: ${token}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n`
+      const body = JSON.stringify({ text: "delivered", files: [file(base64(5 * MIB))] })
+      const upload = yield* open(operatorUrl)
+      let answer = ""
+      upload.on("data", (bytes) => (answer += String(bytes)))
+      const uploaded = closing(upload)
+      upload.write(head(operatorToken, body.length) + body.slice(0, MIB))
+      const others = yield* Effect.forEach(["viewer", "developer", "viewer"] as const, (role) => makeOperator(role))
+      // None ends. Together they are more than all bodies of a listener may have.
+      const refused = yield* Effect.raceFirst(
+        Effect.forEach(others, ({ token }) => exchange(operatorUrl, head(token, 33 * MIB) + "x".repeat(32 * MIB)), {
+          concurrency: "unbounded"
+        }),
+        Effect.as(uploaded, [])
+      )
+      assert.strictEqual(answer, "")
+      for (const each of [...refused, yield* exchange(operatorUrl, `${head(others[0]!.token, 33 * MIB)}{`)]) {
+        assert.match(each, /^HTTP\/1\.1 403 /)
+      }
+      upload.write(body.slice(MIB))
+      yield* uploaded
+      assert.match(answer, /^HTTP\/1\.1 200 /)
+    }).pipe(Effect.scoped)
   )
 
   it.effect("OPR-12: it is in the audit log", () =>

@@ -28,7 +28,7 @@ const daysLater = (bank: ConnectedBank, days: number) =>
       bank.connectionId
     ])
     yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '12 days', swept_until = now(),
-      last_days_at = now(), returns_at = now() - interval '25 hours', far_returns_at = now() - interval '8 days'
+      last_days_at = now(), returns_at = now() - interval '25 hours'
       WHERE id = ${bank.connectionId}::uuid`
     yield* sweepNow(bank)
   })

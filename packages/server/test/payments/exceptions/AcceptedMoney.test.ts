@@ -266,7 +266,8 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
           VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now(),
             1000, now())
         )
-        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END
+        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END,
+          position = position + CASE kind WHEN 'available' THEN 1 ELSE 0 END
         WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`
       assertRefused(yield* refund(id), "INVALID_STATE")
       assert.strictEqual(yield* notified(medOf(endToEndId, { amount: 300 })), "applied")

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
-import { makeSharedRun } from "../../src/reports/SharedRun.ts"
+import { makeSharedRun } from "../../src/base/SharedRun.ts"
 
 describe("A shared run", () => {
   it.effect("begins after each call, one for all that wait, and not before the spacing has passed", () =>
@@ -31,6 +32,25 @@ describe("A shared run", () => {
       yield* TestClock.adjust("1 millis")
       yield* Fiber.join(others)
       assert.strictEqual(runs, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("gives its value, or its failure, to all that wait", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const shared = yield* makeSharedRun(
+        Effect.suspend(() => (++runs === 1 ? Effect.fail("away") : Effect.succeed(runs)))
+      )
+      const three = Effect.forEach([1, 2, 3], () => Effect.exit(shared), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        yield* three,
+        Array.from({ length: 3 }, () => Exit.fail("away"))
+      )
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(
+        yield* three,
+        Array.from({ length: 3 }, () => Exit.succeed(2))
+      )
     }).pipe(Effect.scoped)
   )
 })

@@ -4,18 +4,18 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 
-export const makeSharedRun = (run: Effect.Effect<void>, spacing: Duration.Input) =>
+export const makeSharedRun = <A, E>(run: Effect.Effect<A, E>, spacing: Duration.Input = 0) =>
   Effect.map(Effect.scope, (scope) => {
     const turn = Semaphore.makeUnsafe(1)
     /** Of the run that has not begun. */
-    let next: Deferred.Deferred<void> | undefined
+    let next: Deferred.Deferred<A, E> | undefined
     return Effect.suspend(() => {
       if (next !== undefined) return Deferred.await(next)
-      const done = Deferred.makeUnsafe<void>()
+      const done = Deferred.makeUnsafe<A, E>()
       next = done
       const begin = Effect.suspend(() => {
         next = undefined
-        return Effect.ensuring(run, Deferred.succeed(done, undefined))
+        return Deferred.into(run, done)
       })
       const spaced = turn.withPermits(1)(Effect.andThen(begin, Effect.sleep(spacing)))
       return Effect.andThen(Effect.forkIn(spaced, scope), Deferred.await(done))
