@@ -1,7 +1,7 @@
 /** Several requests that one command approves. */
 import { assert, layer } from "@effect/vitest"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
-import { approve, makeApprovers, reject } from "@pix-payments/server/test/Approvals"
+import { approve, inCell, makeApprovers, reject } from "@pix-payments/server/test/Approvals"
 import { funded, operated } from "@pix-payments/server/test/Money"
 import { eventually } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/TestService"
@@ -14,7 +14,7 @@ const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script"
 /** It would be another line, with another amount, and its last character would strike out what is after it. */
 const NAME = `Ana")${" \u00a0".repeat(60)}amount: R$ 1,00 \u202e\u0338`
 
-layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve", (it) => {
+layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("pix approvals approve", (it) => {
   /** Two requests for the same Pix, and one for another limit of the account. */
   const setup = Effect.gen(function* () {
     const { operatorUrl } = yield* TestService
@@ -147,6 +147,38 @@ layer(TestService.layer(), { excludeTestServices: true })("pix approvals approve
       const unknown = yield* run(first.id, many[0]!, "--yes")
       assert.strictEqual(unknown.code, 5)
       assert.deepStrictEqual(yield* statuses, ["pending", "pending", "pending"])
+    })
+  )
+
+  it.effect("CLI-18, OPR-240, OPR-391: a move to another cell is only asked for, and its question names the cell", () =>
+    Effect.gen(function* () {
+      const { operatorUrl } = yield* TestService
+      const { one, other } = yield* makeApprovers
+      const { accountId } = yield* funded(1000, { name: "Padaria" })
+      const run = (token: string, ...args: ReadonlyArray<string>) =>
+        pix(args, { env: { PIX_URL: operatorUrl, PIX_TOKEN: token } })
+      const asked = yield* run(one.token, "accounts", "move", accountId, "--target", "b", "--yes")
+      assert.strictEqual(asked.code, 0, asked.err)
+      const approval = JSON.parse(asked.out) as Approval
+      const { expires_at, id, requested_by } = approval
+      assert.strictEqual(
+        asked.err,
+        `Nothing is done yet. Another operator has until ${expires_at} to approve it: pix approvals approve ${id}\n`
+      )
+      assert.deepStrictEqual((yield* run(other.token, "approvals", "approve", id)).err.split("\n"), [
+        "Approve: Move an account to another cell",
+        `  account: Padaria (${accountId})`,
+        "  target: b",
+        `  requested by: admin <${requested_by.email}>`,
+        "Approve it?",
+        "Nobody can answer here: add --yes to do it.",
+        ""
+      ])
+      assert.strictEqual((yield* run(other.token, "approvals", "approve", id, "--yes")).code, 0)
+      // It is done. The same again changes nothing.
+      const again = yield* run(one.token, "accounts", "move", accountId, "--target", "b", "--yes")
+      assert.deepStrictEqual([again.code, again.err], [0, ""])
+      assert.deepInclude(JSON.parse(again.out), { object: "account", status: "moved", moved_to: "b" })
     })
   )
 })

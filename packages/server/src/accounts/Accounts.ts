@@ -116,11 +116,11 @@ export class Accounts extends Context.Service<
       id: string,
       changes: Partial<AccountSettings>
     ) => Effect.Effect<AccountRow, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
-    /** Freezes an account that moves to another cell. */
+    /** Freezes an account that moves to another cell. It needs the `Authority` around it, unless the account moves there already. */
     readonly move: (
       id: string,
       target: string
-    ) => Effect.Effect<AccountRow, NotFoundError | InvalidStateError | Unavailable>
+    ) => Effect.Effect<AccountRow, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
     readonly createApplication: (
       accountId: string,
       name: string
@@ -198,12 +198,18 @@ export class Accounts extends Context.Service<
 
         update: update(sql, get),
 
-        move: Effect.fn("Accounts.move")(function* (id, target) {
-          const frozen = yield* sql`UPDATE accounts SET moved_to = ${target}::text
-            WHERE id = ${id}::uuid AND coalesce(moved_to, ${target}::text) = ${target}::text RETURNING id`
-          const row = yield* get(id)
-          return frozen.length > 0 ? row : yield* new InvalidStateError({ status: "moved" })
-        }, runToCompletion(sql)),
+        move: Effect.fn("Accounts.move")(
+          function* (id, target) {
+            const authority = yield* Authority
+            yield* sql`UPDATE accounts SET moved_to = ${target}::text WHERE id = ${id}::uuid AND (moved_to = ${target}::text
+              OR (moved_to IS NULL AND ${isAuthorized(sql, authority, "account.move", "accounts.id")}))`
+            const row = yield* get(id)
+            if (row.moved_to === target) return row
+            return yield* row.moved_to === null ? new ApprovalRequired() : new InvalidStateError({ status: "moved" })
+          },
+          sql.withTransaction,
+          runToCompletion(sql)
+        ),
 
         ...applications(sql, ids, get)
       })

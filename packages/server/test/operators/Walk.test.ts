@@ -9,7 +9,7 @@ import { includesRole, type OperatorRole } from "@pix-payments/domain/Operator"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { approve, makeApprovers, requested } from "../support/Approvals.ts"
+import { approve, inCell, makeApprovers, requested } from "../support/Approvals.ts"
 import { type DeclaredRoute, operatorRoutes } from "../support/Declared.ts"
 import { operated } from "../support/Money.ts"
 import { makeOperator, type TestOperator } from "../support/Operators.ts"
@@ -62,9 +62,14 @@ const endsItsResource: ReadonlySet<string> = new Set([
   "DELETE /operator/v1/alert-channels/{id}"
 ])
 
-layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
-  excludeTestServices: true
-})("The walk", (it) => {
+layer(
+  TestService.layer({
+    settings: { ...inCell, logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
+  }),
+  {
+    excludeTestServices: true
+  }
+)("The walk", (it) => {
   describe("OPR-38, OPR-39: refused and allowed, by role and account limit", () => {
     // Reads change nothing: one world is that of them all.
     let reads: Effect.Success<typeof makeCallers> | undefined

@@ -5,6 +5,7 @@ import { type Identity, makeAuthority } from "@pix-payments/psp-double/Certifica
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created, someCustomer } from "./ChargeRequests.ts"
 import { funded, holding, operated, paidCharge, paidOut, somePayout } from "./Money.ts"
@@ -28,6 +29,9 @@ export const payoutAboveLimit = Effect.fn("payoutAboveLimit")(function* (account
   const payout = yield* paidOut(caller.key, { ...holding, amount: 1000 })
   return { ...caller, payout }
 })
+
+/** Accounts are moved to another cell where there are several. */
+export const inCell = { cell: Option.some("a") }
 
 /** A request for an action that needs four eyes, on its own resources. */
 interface Asked {
@@ -172,6 +176,16 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
       path: `/accounts/${accountId}`,
       body: { approval_limit: 50_000, name: "Padaria", phone: "+5511988887777" },
       done: counted("SELECT count(*) FROM accounts WHERE id = $1::uuid AND approval_limit = 50000", accountId)
+    }
+  }),
+  "account.move": Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const { accountId } = yield* makeCaller()
+    return {
+      method: "POST",
+      path: `/accounts/${accountId}/move`,
+      body: { target: "b" },
+      done: counted("SELECT count(*) FROM accounts WHERE id = $1::uuid AND moved_to = 'b'", accountId)
     }
   }),
   "operator.create": Effect.sync(() => {

@@ -4,7 +4,7 @@ import { OperatorRole } from "@pix-payments/domain/Operator"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, payoutAboveLimit, reject, requested } from "../../support/Approvals.ts"
+import { approve, inCell, makeApprovers, payoutAboveLimit, reject, requested } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { unknownId } from "../../support/Declared.ts"
 import { operated } from "../../support/Money.ts"
@@ -17,7 +17,7 @@ const expire = (id: string) =>
     (sql) => sql`UPDATE approvals SET expires_at = now() - interval '1 second' WHERE id = ${id}::uuid`
   )
 
-layer(TestService.layer(), { excludeTestServices: true })("Bypass of four eyes", (it) => {
+layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("Bypass of four eyes", (it) => {
   describe("OPR-111, OPR-116, OPR-117: fails", () => {
     it.effect.each(ApprovalAction.literals)("%s", (action) =>
       Effect.gen(function* () {

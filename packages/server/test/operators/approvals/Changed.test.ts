@@ -5,7 +5,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, requested, someCredentials } from "../../support/Approvals.ts"
+import { approve, inCell, makeApprovers, requested, someCredentials } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { operated } from "../../support/Money.ts"
 import { eventually } from "../../support/Receiver.ts"
@@ -61,11 +61,13 @@ const changes: ReadonlyArray<Change> = [
   ...ofAccount("payout.release"),
   ...ofAccount("adjustment.create"),
   ...ofAccount("key.create"),
+  ...ofAccount("account.move"),
   ...ofApplication("key.create"),
   ...ofConnection("connection.update"),
   ...ofConnection("connection.register_webhook"),
   { action: "key.update", field: "revoked_at", sql: "UPDATE api_keys SET revoked_at = now() WHERE id = $1::uuid" },
   { action: "account.update", field: "phone", sql: "UPDATE accounts SET phone = '+5511900000000' WHERE id = $2::uuid" },
+  { action: "account.move", field: "moved_to", sql: "UPDATE accounts SET moved_to = 'c' WHERE id = $2::uuid" },
   { action: "operator.update", field: "active", sql: "UPDATE operators SET active = false WHERE id = $1::uuid" },
   { action: "operator_token.create", field: "role", sql: "UPDATE operators SET role = 'viewer' WHERE id = $1::uuid" },
   {
@@ -102,7 +104,7 @@ const changed = (change: Change, { account_id: accountId, resource }: Approval) 
 
 const quoted = (id: string | null | undefined): string => (id ? `'${id}'` : "NULL")
 
-layer(TestService.layer({ settings: { databaseConnections: 8 } }), { excludeTestServices: true })(
+layer(TestService.layer({ settings: { ...inCell, databaseConnections: 8 } }), { excludeTestServices: true })(
   "What was seen",
   (it) => {
     describe("OPR-114: is not there any more: the approval does nothing, and the request expires", () => {

@@ -4,13 +4,13 @@ import { ApprovalAction, approvalActions, isRepeated } from "@pix-payments/domai
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, payoutAboveLimit, reject, requested } from "../../support/Approvals.ts"
+import { approve, inCell, makeApprovers, payoutAboveLimit, reject, requested } from "../../support/Approvals.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { availableOf, operated, paidOut, payoutReaching, somePayout } from "../../support/Money.ts"
 import { makeOperator } from "../../support/Operators.ts"
 import { type Fields, newKey, TestService } from "../../support/TestService.ts"
 
-const settings = { simulatorSettleMs: 0 }
+const settings = { ...inCell, simulatorSettleMs: 0 }
 
 const audited = (resourceId: string) =>
   Effect.flatMap(

@@ -3,7 +3,7 @@ import type { ApprovalAction } from "@pix-payments/domain/Approval"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
+import { approve, inCell, makeApprovers, requested } from "../../support/Approvals.ts"
 import { changeSchema } from "../../support/LiveSchema.ts"
 import { operated } from "../../support/Money.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -34,6 +34,7 @@ const refusals: ReadonlyArray<{ action: ApprovalAction; table: string; when: str
   { action: "connection.create", table: "acquirer_connections", when: "true" },
   { action: "connection.update", table: "acquirer_connections", when: "true" },
   { action: "account.update", table: "accounts", when: "true" },
+  { action: "account.move", table: "accounts", when: "true" },
   { action: "operator.create", table: "operators", when: "true" },
   { action: "operator.update", table: "operators", when: "true" },
   { action: "installation.update", table: "installation_settings", when: "true" },
@@ -45,7 +46,7 @@ const refusals: ReadonlyArray<{ action: ApprovalAction; table: string; when: str
   { action: "key.create", table: "audit", when: "NEW.action = 'approvals.approve'" }
 ]
 
-layer(TestService.layer(), { excludeTestServices: true })("An approval", (it) => {
+layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("An approval", (it) => {
   describe("OPR-113, OPR-118: stays pending without an entry where a write fails, and can be approved later", () => {
     it.effect.each(refusals)("$action, $table where $when", ({ action, table, when }) =>
       Effect.gen(function* () {

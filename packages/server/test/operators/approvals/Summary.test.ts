@@ -7,7 +7,7 @@ import { maskPhone } from "@pix-payments/domain/PersonalData"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import { approve, makeApprovers, requested } from "../../support/Approvals.ts"
+import { approve, inCell, makeApprovers, requested } from "../../support/Approvals.ts"
 import { assertRefused, created, someCustomer } from "../../support/ChargeRequests.ts"
 import { exceptionOf, newPix, notified, paymentOf, resolved } from "../../support/Exceptions.ts"
 import { availableOf, funded, operated, paidCharge, somePayout } from "../../support/Money.ts"
@@ -21,7 +21,7 @@ const REORDERING = "\u202eana\u202c\u200b \u2067B\u2069o\u00ad\u{e0041}b\u3164"
 /** What tells an exception from others. */
 const telling: ReadonlySet<string> = new Set(["kind", "payer", "end_to_end_id"])
 
-layer(TestService.layer(), { excludeTestServices: true })("Summaries of requests", (it) => {
+layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("Summaries of requests", (it) => {
   describe("OPR-240: a request names what it is about", () => {
     it.effect.each(ApprovalAction.literals)("%s", (action) =>
       Effect.gen(function* () {

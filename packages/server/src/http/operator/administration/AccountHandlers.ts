@@ -17,7 +17,7 @@ import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { Accounts, type AccountSettings } from "../../../accounts/Accounts.ts"
+import { type AccountRow, Accounts, type AccountSettings } from "../../../accounts/Accounts.ts"
 import { ApiKeys } from "../../../accounts/ApiKeys.ts"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
@@ -99,8 +99,11 @@ export const accountHandlers = Effect.gen(function* () {
         if (cell.value === target) {
           return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["target"] })
         }
-        const row = yield* accounts.move(id, target).pipe(audit.recordWith("accounts.move", { after: { target } }))
-        return answer(202, toOperatorAccount(row))
+        return yield* run(
+          Effect.flatMap(accounts.get(id), (row) => moveOf(row, target)),
+          accounts.move(id, target).pipe(audit.recordWith("accounts.move", { after: { target } })),
+          (row) => answer(202, toOperatorAccount(row))
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))
   }
   return handlers
@@ -129,6 +132,19 @@ const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): 
     concerns: null,
     request: { ...settings, ...(settings.limits && { limits: withChanges(before.limits, settings.limits) }) }
   }
+}
+
+/** Nothing to approve where the account moves there already. */
+const moveOf = (
+  { id, moved_to }: AccountRow,
+  target: string
+): Effect.Effect<ApprovalRequest | undefined, InvalidStateError> => {
+  if (moved_to !== null && moved_to !== target) return Effect.fail(new InvalidStateError({ status: "moved" }))
+  return Effect.succeed(
+    moved_to === target
+      ? undefined
+      : { action: "account.move", resourceId: id, accountId: id, concerns: null, request: { target } }
+  )
 }
 
 export const applicationHandlers = Effect.gen(function* () {

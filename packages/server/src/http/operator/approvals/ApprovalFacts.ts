@@ -69,6 +69,8 @@ const resourceFacts = Effect.gen(function* () {
     switch (action) {
       case "account.update":
         return named(request, toOperatorAccount(yield* accounts.get(id)))
+      case "account.move":
+        return { moved_to: (yield* accounts.get(id)).moved_to }
       case "key.create":
         return yield* ofApplication(id)
       case "key.update":

@@ -60,6 +60,7 @@ export const objectOf: Readonly<Record<ApprovalAction, string>> = {
   "connection.update": "connection",
   "connection.register_webhook": "connection",
   "account.update": "account",
+  "account.move": "account",
   "operator.create": "operator",
   "operator.update": "operator",
   "operator_token.create": "operator",

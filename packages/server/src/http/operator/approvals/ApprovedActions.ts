@@ -103,6 +103,8 @@ export const approvedActions = Effect.gen(function* () {
         return createPayout(row, id)
       case "account.update":
         return accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
+      case "account.move":
+        return accounts.move(id, String(row.request["target"])).pipe(audit.recordWith("accounts.move", changeOf(row)))
       case "key.update":
         return updateKey(row, id)
       case "operator.create":
