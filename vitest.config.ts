@@ -68,7 +68,7 @@ const runtimes = [
   "packages/server/test/startup/{BuiltPrograms,SafeStart,Start}.test.ts",
   "packages/{client,client-effect}/test/{Package,Toolchains}.test.ts",
   // All that starts `pix`.
-  "packages/cli/test/!(Completions|Heartbeat|Help|Money|OperatorClient|SseLines).test.ts",
+  "packages/cli/test/!(Address|Completions|Heartbeat|Help|Money|OperatorClient|SseLines).test.ts",
   "bench/test/*.test.ts",
   "examples/test/{Collections,Demo,DemoBank,Guides,Languages,Prism,Shop,Tasks}.test.ts"
 ]

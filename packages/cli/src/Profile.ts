@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Prompt from "effect/cli/Prompt"
+import { addressOf } from "./Address.ts"
 import { readConfig } from "./ConfigFile.ts"
 import { exitCodes, Failure, usage } from "./Failure.ts"
 import { canAsk } from "./Terminal.ts"
@@ -32,10 +33,9 @@ export const variable = (name: string): string | undefined => process.env[name]?
 
 /** The base URL of an operator listener, without a path. */
 export const toBaseUrl = (text: string): string => {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-    throw usage(`Not a URL of an operator listener: ${text}. Example: ${DEFAULT_URL}`)
-  }
+  const refusal = usage(`Not a URL of an operator listener: ${text}. Example: ${DEFAULT_URL}`)
+  const url = addressOf(text, refusal)
+  if (url.username !== "" || url.password !== "") throw refusal
   return url.origin
 }
 

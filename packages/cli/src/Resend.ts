@@ -40,10 +40,11 @@ const flags = {
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The instant that a text means, or `undefined`. */
+/** The instant that a text means, or `undefined` where it is none from 1970 on. */
 const sinceMs = (text: string, nowMs: number): number | undefined => {
   const [, count, unit = ""] = /^(\d+)([mhd])$/.exec(text) ?? []
-  return count === undefined ? parseInstant(text) : nowMs - Number(count) * unitsMs[unit]!
+  const ms = count === undefined ? parseInstant(text) : nowMs - Number(count) * unitsMs[unit]!
+  return ms === undefined || ms < 0 ? undefined : ms
 }
 
 const sentAgain = (count: number): string =>
@@ -94,7 +95,9 @@ const resend = Command.make("resend", flags, (input) =>
     }
     const nowMs = yield* Clock.currentTimeMillis
     const from = Option.match(input.since, { onNone: () => 0, onSome: (text) => sinceMs(text, nowMs) })
-    if (from === undefined) return yield* usage("--since is not an instant. Examples: 2026-11-22T08:00:00Z, 2h, 1d.")
+    if (from === undefined) {
+      return yield* usage("--since is no instant from 1970 on. Examples: 2026-11-22T08:00:00Z, 2h, 1d.")
+    }
     const filter = {
       ...Option.match(input.event, { onNone: () => ({}), onSome: (event) => ({ event }) }),
       ...Option.match(input.endpoint, { onNone: () => ({}), onSome: (endpoint_id) => ({ endpoint_id }) }),

@@ -137,6 +137,65 @@ describe("pix", () => {
   )
 
   test.live(
+    "CLI-2, CLI-47: an address that would be read as another one is refused",
+    () =>
+      Effect.gen(function* () {
+        const service = yield* replying(() => ({ status: 401 }))
+        const env = { PIX_URL: `http://127.0.0.1:${service.port}`, PIX_TOKEN: "a token" }
+        for (const address of [
+          "http://3000/webhooks",
+          "https://3001",
+          "0xBB8",
+          "127.1:80",
+          "0",
+          "ftp://localhost:3000"
+        ]) {
+          for (const args of [
+            ["listen", "--after", `${ID}.1`, "--forward-to", address],
+            ["login", "--url", address]
+          ]) {
+            const { code, err } = yield* pix(args, { env, input: "a token" })
+            assert.strictEqual(code, 2, err)
+            assert.include(err, address)
+            assert.match(err, /^(?:Not a URL|The host of) .*\n$/)
+          }
+        }
+        const { code } = yield* pix(["accounts", "list"], { env: { ...env, PIX_URL: "https://3001" } })
+        assert.strictEqual(code, 2)
+        assert.deepStrictEqual(service.tokens, [])
+        const args = ["listen", "--after", `${ID}.1`, "--forward-to", "HTTP://localhost:4000/hooks "]
+        assert.include((yield* pix(args, { env })).err, "forwarding to http://localhost:4000/hooks.\n")
+      }).pipe(Effect.scoped),
+    WITHIN_MS
+  )
+
+  test.live(
+    "CLI-2, CLI-22: an instant that no delivery can have is refused",
+    () =>
+      Effect.gen(function* () {
+        const service = yield* replying(() => ({ status: 500 }))
+        for (const since of [
+          "99999999999d",
+          `${"9".repeat(400)}m`,
+          "30000d",
+          "1.5h",
+          "2026-02-30T00:00:00Z",
+          "yesterday"
+        ]) {
+          const { code, err } = yield* asking(service.port, "events", "resend", "--since", since)
+          assert.deepStrictEqual([since, code], [since, 2], err)
+          assert.include(err, "--since is no instant from 1970 on.")
+        }
+        for (const month of ["0000-01", "2026-13"]) {
+          const args = ["statement", "--account", ID, "--format", "csv", "--month", month]
+          assert.strictEqual((yield* asking(service.port, ...args)).code, 2, month)
+        }
+        assert.deepStrictEqual(service.tokens, [])
+      }).pipe(Effect.scoped),
+    WITHIN_MS
+  )
+
+  test.live(
     "CLI-28: no token leaves the machine over http without a question",
     () =>
       Effect.gen(function* () {

@@ -33,7 +33,7 @@ interface Period {
 /** The first and the last day, inclusive. */
 const daysOf = ({ from, month, to: until }: Period): Effect.Effect<{ from: string; to: string }, Failure> => {
   if (Option.isSome(month)) {
-    const [, year = "", number = ""] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month.value) ?? []
+    const [, year = "", number = ""] = /^([1-9]\d{3})-(0[1-9]|1[0-2])$/.exec(month.value) ?? []
     if (year === "" || Option.isSome(from) || Option.isSome(until)) {
       return Effect.fail(usage("--month is as 2026-11, and stands instead of --from and --to."))
     }

@@ -17,6 +17,7 @@ import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { addressOf } from "../Address.ts"
 import { exitCodes, Failure, usage } from "../Failure.ts"
 import { limitFlag } from "../LimitFlag.ts"
 import { wantsJson } from "../Output.ts"
@@ -88,15 +89,11 @@ export const matchingEvents = (filter: string): ReadonlyArray<string> => {
   return [...new Set(found.flat())]
 }
 
-const receiverOf = (text: string, skipVerify: boolean): Receiver => {
-  // A number alone would be an IPv4 address.
-  const address = text.replace(/^:?(?=\d+(?:[/?#]|$))/, "localhost:")
-  const url = URL.parse(/^[a-z]+:\/\//.test(address) ? address : `http://${address}`)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw usage(`Not a URL to forward to: ${text}. Example: http://localhost:4000/webhooks`)
-  }
-  return { url, secret: sessionSecret(), skipVerify }
-}
+const receiverOf = (text: string, skipVerify: boolean): Receiver => ({
+  url: addressOf(text, usage(`Not a URL to forward to: ${text}. Example: http://localhost:4000/webhooks`)),
+  secret: sessionSecret(),
+  skipVerify
+})
 
 /** The envelope's fields that a line shows. */
 const eventOf = ({ id, text = "" }: Arrived): ForwardedEvent => {

@@ -2,9 +2,10 @@
  * Authenticates a request to `/operator/v1` and checks what its operator may do.
  *
  * Guarantees:
- * - A body is not waited for without a token or session that is accepted; both are checked again once it has arrived.
- * - Checks run in this order: token or session, body size, role, account, idempotency key, query. A use of the
- *   installation's token is recorded after the first.
+ * - A body is not read without a token or session that is accepted, and a role that may call; both are checked again once it has
+ *   arrived.
+ * - Checks run in this order: token or session, role, body size, account, idempotency key, query. A use of the
+ *   installation's token, which has every role, is recorded after the first.
  * - An operator has its share of the listener's slots, as an account has of the public one's (`InFlight`).
  * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
  * - Personal data is masked in every answer to a role that may not see it, by the annotations of the answer's schema.
@@ -76,7 +77,7 @@ export const make = Effect.gen(function* () {
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
     const { decode, endpoint, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
-    const access = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const access = accessOf(endpoint)
     const { accounts, roles } = access
     const kind = resourceKindOf(endpoint.path)
     if (accounts === "resource" && kind === undefined) {
@@ -94,8 +95,8 @@ export const make = Effect.gen(function* () {
         if (!admit(shareOf(operator))) return Effect.fail(new ServiceUnavailable({}))
         const recorded = operator.id === null ? uses.record(request.info, endpoint.method) : Effect.void
         return recorded.pipe(
-          Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),
+          Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
           Effect.andThen(inAccounts(operator, request)),
           Effect.andThen(isHere(request)),
           Effect.andThen(
@@ -129,13 +130,18 @@ export const make = Effect.gen(function* () {
         ? // After a turn of the event loop, in which a small body arrives: its connection is then kept.
           Effect.andThen(
             Effect.yieldNow,
-            authenticated(request, false, () => Effect.undefined)
+            authenticated(request, false, ({ role }) =>
+              includesRole(role, accessOf(endpoint).roles) ? Effect.undefined : Effect.fail(new Forbidden({}))
+            )
           )
         : undefined,
     protect
   }
   return guard
 })
+
+const accessOf = ({ annotations }: OperatorOperation["endpoint"]): Access =>
+  Context.get(annotations, Access) ?? defaultAccess
 
 const authentication = Effect.gen(function* () {
   const installationToken = yield* OperatorToken

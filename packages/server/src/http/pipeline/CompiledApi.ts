@@ -28,6 +28,7 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
+import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 import type { RequestInfo } from "../../base/observability/RequestContext.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
@@ -252,17 +253,23 @@ const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
     const fields = fieldsOf(search)
     const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
-    if (Exit.isSuccess(decoded) && unknown.length === 0) return Exit.succeed(decoded.value)
-    const wrong = (Exit.isSuccess(decoded) ? [] : violationsOf(decoded.cause, fields)).map((each) => ({
-      ...each,
-      path: each.path.slice(0, 1)
-    }))
+    const unreadable = notUtf8(search).filter((name) => known.has(name))
+    if (Exit.isSuccess(decoded) && unknown.length === 0 && unreadable.length === 0) return Exit.succeed(decoded.value)
+    const wrong = [
+      ...(Exit.isSuccess(decoded) ? [] : violationsOf(decoded.cause, fields)).map((each) => ({
+        ...each,
+        path: each.path.slice(0, 1)
+      })),
+      ...unreadable.map((name) => ({ ...NOT_UTF8, path: [name] }))
+    ]
     // The names are the caller's text, which no message repeats.
     const { message = "" } = refusalOfFields(unknown.length === 0 ? wrong : [...wrong, UNKNOWN], withNumbers(fields))
     const details = new Set([...wrong.map(({ path }) => String(path[0])), ...unknown.map(cut)])
     return Exit.fail(new ValidationError({ details: [...details].slice(0, MAX_DETAILS), message }))
   }
 }
+
+const NOT_UTF8 = { code: "VALIDATION_ERROR", expected: "UTF-8" } as const
 
 const UNKNOWN: Violation = {
   code: "VALIDATION_ERROR",
@@ -284,6 +291,20 @@ const withNumbers = (fields: Readonly<Record<string, unknown>>): Readonly<Record
 /** The names of a query's parameters. */
 const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : NONE
+
+/** The names of parameters whose escapes are not UTF-8. They would be read as U+FFFD, and find nothing. */
+const notUtf8 = (search: string): ReadonlyArray<string> => {
+  if (!search.includes("%")) return NONE
+  const fields = search.split("&").filter((field) => !isUtf8(unescaped(field)))
+  return [...new Set(fields.flatMap((field) => [...new URLSearchParams(field).keys()]))]
+}
+
+/** The bytes that the escapes of an ASCII text stand for. */
+const unescaped = (text: string): Buffer =>
+  Buffer.from(
+    text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1"
+  )
 
 /** The fields of a query. A repeated field is the list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {

@@ -2,10 +2,10 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Effect from "effect/Effect"
-import { assertRefused, someCharge } from "../../support/ChargeRequests.ts"
+import { assertRefused, created, someCharge } from "../../support/ChargeRequests.ts"
 import { closing, exchange, open } from "../../support/RawConnection.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
-import { operatorRoutes, pathWith, unknownId } from "../../support/Declared.ts"
+import { operatorRoutes, pathWith, paymentsRoutes, unknownId } from "../../support/Declared.ts"
 
 const statusesIn = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d+) /gm)].map(([, status]) => Number(status))
 
@@ -92,6 +92,54 @@ layer(TestService.layer({}), { excludeTestServices: true })("A request line and 
         assert.match(text, /\r\nconnection: close\r\n/i)
       }).pipe(Effect.scoped)
   )
+
+  describe("LIST-7: a query value that is not UTF-8 is `VALIDATION_ERROR` with its name", () => {
+    const namesOf = ({ endpoint }: (typeof operatorRoutes)[number]) =>
+      endpoint.query?.ast._tag === "Objects"
+        ? endpoint.query.ast.propertySignatures.map(({ name }) => String(name))
+        : []
+
+    it.effect.each([...paymentsRoutes, ...operatorRoutes].filter((route) => namesOf(route).length > 0))(
+      "$method $template",
+      (route) =>
+        Effect.gen(function* () {
+          const { call, makeCaller, operate } = yield* TestService
+          const isPublic = route.template.startsWith("/v1/")
+          const headers = isPublic ? { "x-api-key": (yield* makeCaller()).key } : {}
+          for (const name of namesOf(route)) {
+            // Of a multi-byte character only a part, and an overlong form.
+            for (const value of ["p-%E7", "%c3", "%C0%AF"]) {
+              const path = `${pathWith(route, unknownId)}?${name}=${value}`
+              const answer = yield* (isPublic ? call : operate)(route.method, path, {
+                headers,
+                body: route.takesBody ? {} : undefined,
+                idempotencyKey: newKey()
+              })
+              assert.strictEqual(answer.status, 400, path)
+              assert.include(answer.body["details"], name, path)
+              assert.match(String(answer.body["message"]), new RegExp(`${name} must be UTF-8`), path)
+            }
+          }
+        })
+    )
+
+    it.effect("what is UTF-8 is read, and a parameter that `/v1` does not have is ignored (API-5)", () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, operate } = yield* TestService
+        const { key } = yield* makeCaller()
+        yield* created(key, { reference: "p-ç\u{fffd}" })
+        const found = yield* operate<{ data: ReadonlyArray<unknown> }>(
+          "GET",
+          "/operator/v1/charges?reference=p-%C3%A7%EF%BF%BD"
+        )
+        assert.lengthOf(found.body.data, 1, found.text)
+        assert.strictEqual((yield* operate("GET", "/operator/v1/charges?reference=100%")).status, 200)
+        assert.strictEqual((yield* call("GET", "/v1/charges?nonsense=%E7&%E7=1", { key })).status, 200)
+        const refused = yield* operate("GET", "/operator/v1/charges?reference=a&reference=%E7")
+        assertRefused(refused, "VALIDATION_ERROR", ["reference"])
+      })
+    )
+  })
 
   describe("OPR-211: a query parameter that the operation does not have is `VALIDATION_ERROR` with its name", () => {
     it.effect.each(operatorRoutes.filter(({ template }) => !template.includes("/oidc")))("$method $template", (route) =>
