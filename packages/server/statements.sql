@@ -377,6 +377,26 @@ FROM closes
 WHERE owner_id = $1::uuid AND book = $2::text AND day >= $3::text::date
 ORDER BY owner_id, book, closes.day;
 
+-- ledger/ChainCheck.ts ofNewestDayBeside
+SELECT owner_id, book, day::text AS since, day::text AS through
+FROM closes
+WHERE day = (SELECT max(day) FROM closes) AND owner_id <> ALL ($1::uuid[])
+ORDER BY owner_id, book;
+
+-- ledger/ChainCheck.ts ofOwners
+SELECT
+  owner_id, 'ledger' AS book, '-infinity' AS since,
+  (coalesce(min(open_day), (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date) - 1)::text AS through
+FROM ledger_accounts
+WHERE kind IN ('available', 'unallocated') AND owner_id = ANY ($1::uuid[])
+GROUP BY owner_id
+UNION ALL
+SELECT owner_id, book, '-infinity', max(day)::text
+FROM closes
+WHERE book = 'bank' AND owner_id = ANY ($1::uuid[])
+GROUP BY owner_id, book
+ORDER BY owner_id, book;
+
 -- ledger/Closes.ts areOpen
 SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND virtualxid = ANY (string_to_array($1, ','))) AS some;
 
@@ -502,7 +522,7 @@ UPDATE ledger_accounts l
 SET day = greatest(l.day, $2::text::date + 1)
 FROM locked
 WHERE l.owner_id = locked.owner_id AND l.kind = locked.kind
-RETURNING l.owner_id;
+RETURNING l.owner_id, l.open_day::text AS open_day;
 
 -- ledger/Closes.ts reopen
 UPDATE ledger_accounts l
@@ -1666,7 +1686,7 @@ WITH
     UNION ALL
     SELECT
       date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
-      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 300), ''), count(*),
       sum(coalesce(c.amount, p.amount, 0))::bigint
     FROM
       moved m
@@ -1823,7 +1843,7 @@ WITH
     UNION ALL
     SELECT
       date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
-      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 300), ''), count(*),
       sum(coalesce(c.amount, p.amount, 0))::bigint
     FROM
       moved m
@@ -2331,6 +2351,8 @@ WHERE
         OR a.action = 'connection.register_webhook'
         AND o.role IN ('admin')
         OR a.action = 'account.update'
+        AND o.role IN ('admin')
+        OR a.action = 'account.move'
         AND o.role IN ('admin')
         OR a.action = 'operator.create'
         AND o.role IN ('admin')

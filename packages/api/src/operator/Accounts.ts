@@ -159,14 +159,14 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("move", "/:id/move", {
       params: byId,
       payload: MoveAccount,
-      success: OperatorAccount.pipe(HttpApiSchema.status(202)),
+      success: [OperatorAccount.pipe(HttpApiSchema.status(202)), waiting],
       error: [NotFound, InvalidState, ValidationError]
     })
       .annotate(Access, { roles: ["admin"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Freeze an account that moves to another cell")
       .annotate(
         OpenApi.Description,
-        "From now on its requests to `/v1` are 503. The owner of the databases runs `move`, which brings it there, or `move --undo`."
+        "With four eyes, the answer is the approval, and this begins once another operator has approved it. From then on its requests to `/v1` are 503. The owner of the databases runs `move`, which brings it there, or `move --undo`."
       )
   )
   .prefix("/operator/v1/accounts")

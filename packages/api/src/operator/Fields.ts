@@ -63,6 +63,13 @@ export const instantFilter = Schema.optionalKey(InstantInput)
 /** When the items of a list were created. */
 export const createdFilters = { created_after: instantFilter, created_before: instantFilter }
 
+/** When a charge or payout failed, and why: a provider's text has up to 300 characters. */
+export const failureFilters = {
+  failed_after: instantFilter,
+  failed_before: instantFilter,
+  failure_reason: Schema.optionalKey(text(1, 300))
+}
+
 /** The order of a list by time. */
 export const orderQuery = {
   order: Schema.optionalKey(Schema.Literals(["asc", "desc"])).annotateKey({

@@ -55,7 +55,7 @@ export const LedgerBalance = Schema.Struct({
 }).annotate({ identifier: "LedgerBalance" })
 export type LedgerBalance = typeof LedgerBalance.Type
 
-/** A day that is not as it was closed (OPR-256). */
+/** A day that is not as it was closed, or that lacks an entry (OPR-256). */
 export const BrokenClose = Schema.Struct({
   account_id: Schema.NullOr(Id),
   connection_id: Schema.NullOr(Id),
@@ -80,7 +80,7 @@ export const LedgerVerification = Schema.Struct({
   }),
   closes: Schema.Array(BrokenClose).annotate({
     description:
-      "Up to 100 days that are not as they were closed: of the newest closed day, or of all days with `full=true`."
+      "Up to 100 days that are not as they were closed, or that lack an entry: of the newest closed day, of all days of an account whose last close does not fit its balances, or of all days with `full=true`."
   })
 }).annotate({ identifier: "LedgerVerification" })
 export type LedgerVerification = typeof LedgerVerification.Type

@@ -189,14 +189,18 @@ const Simulator = ({ charge, reload }: { readonly charge: OperatorChargeDetail; 
               label={actions.pay}
               tone="first"
               question={question}
-              run={() => call((api) => api.simulatorCharges.pay({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorCharges.pay({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />
             <Action
               label={actions.fail}
               tone="bad"
               question={question}
-              run={() => call((api) => api.simulatorCharges.fail({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorCharges.fail({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />
           </>
@@ -207,8 +211,10 @@ const Simulator = ({ charge, reload }: { readonly charge: OperatorChargeDetail; 
             tone="bad"
             question={question}
             fields={[{ name: "reason", label: fields.reason, hint: form.reason }]}
-            run={({ reason }) =>
-              call((api) => api.simulatorReturns.infraction({ params, payload: { reason: String(reason) } }))
+            run={({ reason }, _files, key) =>
+              call((api) =>
+                api.simulatorReturns.infraction({ params, payload: { reason: String(reason), external_id: key } })
+              )
             }
             onDone={reload}
           />

@@ -23,6 +23,7 @@ export const Charges = () => {
         { name: "q", label: fields.words },
         { name: "amount", label: fields.amount, kind: "amount", isMore: true },
         { name: "paid", label: fields.paid, kind: "period", isMore: true },
+        { name: "failed", label: fields.failed, kind: "period", isMore: true },
         { name: "reference", label: fields.reference, isMore: true },
         { name: "customer_document", label: fields.document, isMore: true },
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },

@@ -12,6 +12,7 @@ import { ReturnMoney, returnWords } from "../parts/ReturnMoney.tsx"
 import { outcomeName, Settle } from "../parts/Settle.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
+import { AcceptException } from "./AcceptException.tsx"
 import { exceptionWords, kindName } from "./exceptionWords.ts"
 
 export const ExceptionPage = ({ id }: { readonly id: string }) => {
@@ -128,7 +129,6 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   if (exception.action === "accept")
     return isContradiction ? null : <RefundAccepted exception={exception} reload={reload} />
   if (exception.status !== "open" || isReturning(exception)) return null
-  const { fields } = words()
   // A payout or return of another amount is settled by itself, and nothing of it arrived.
   const isUnreadable = exception.kind === "unreadable" && (exception.payout_id ?? exception.refund_id) === null
   const amount = money(exception.unallocated)
@@ -155,23 +155,11 @@ const Decisions = ({ exception, reload }: { readonly exception: AcquirerExceptio
   return (
     <>
       {(exception.unallocated > 0 || isUnreadable || isContradiction) && (
-        <Action
-          label={text.accept}
-          tone="first"
-          question={isUnreadable ? text.askAcceptUnreadable : text.askAccept(amount)}
-          fields={[
-            ...(isUnreadable ? [{ name: "amount", label: fields.amount, hint: text.amountHint }] : []),
-            {
-              name: "charge_id",
-              label: text.charge,
-              hint: text.chargeHint,
-              initial: exception.charge_id ?? undefined,
-              isOptional: true
-            },
-            { name: "account_id", label: text.account, hint: text.accountHint, isOptional: true },
-            reason
-          ]}
-          run={resolve("accept")}
+        <AcceptException
+          exception={exception}
+          isUnreadable={isUnreadable}
+          reason={reason}
+          accept={resolve("accept")}
           onDone={reload}
         />
       )}

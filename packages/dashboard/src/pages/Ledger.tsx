@@ -3,6 +3,7 @@ import type { LedgerAccount, LedgerVerification } from "@pix-payments/api/operat
 import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { money } from "../format/Money.ts"
+import { Action } from "../parts/Action.tsx"
 import { Card, IdLink } from "../parts/Detail.tsx"
 import { entryName } from "../parts/entryNames.ts"
 import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
@@ -82,10 +83,6 @@ const Side = ({ of }: { readonly of: LedgerAccount }) => (
 export const Ledger = () => {
   const { actions, empty, fields, nav } = words()
   const verification = useSignal<LedgerVerification | undefined>(undefined)
-  const verify = async () => {
-    const outcome = await call((api) => api.ledger.verify({ query: {} }))
-    if (outcome._tag === "Done") verification.value = outcome.value
-  }
   return (
     <>
       <List
@@ -97,9 +94,13 @@ export const Ledger = () => {
           { name: "resource_id", label: fields.resource }
         ]}
         actions={
-          <button type="button" onClick={() => void verify()}>
-            {actions.verify}
-          </button>
+          <Action
+            label={actions.verify}
+            run={() => call((api) => api.ledger.verify({ query: {} }))}
+            onDone={(found) => {
+              verification.value = found
+            }}
+          />
         }
         load={(api, query) => api.ledger.entries({ query })}
         columns={[

@@ -5,7 +5,7 @@ import { useLoaded } from "../app/Loaded.ts"
 import { may, session } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
 import { ApprovedSecrets } from "../parts/ApprovedSecret.tsx"
-import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
+import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
 import { inWords } from "../parts/reasons.ts"
 import { Secret } from "../parts/Secret.tsx"
@@ -45,7 +45,14 @@ export const OperatorPage = ({ id }: { readonly id: string }) => {
                 of={[
                   [fields.email, operator.email],
                   [fields.role, inWords(operator.role)],
-                  [fields.account, operator.account_ids?.join(", ")],
+                  [
+                    fields.account,
+                    operator.account_ids?.map((accountId) => (
+                      <div key={accountId}>
+                        <IdLink id={accountId} to="accounts" />
+                      </div>
+                    ))
+                  ],
                   [fields.created, <Time of={operator.created_at} key="created" />],
                   [
                     fields.changes,

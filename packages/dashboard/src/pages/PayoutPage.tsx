@@ -134,7 +134,9 @@ const Simulator = ({ payout, reload }: { readonly payout: OperatorPayout; readon
           label={actions.complete}
           tone="first"
           question={question}
-          run={() => call((api) => api.simulatorPayouts.complete({ params, payload: {} }))}
+          run={(_values, _files, key) =>
+            call((api) => api.simulatorPayouts.complete({ params, payload: { external_id: key } }))
+          }
           onDone={reload}
         />
         <Action
@@ -142,8 +144,8 @@ const Simulator = ({ payout, reload }: { readonly payout: OperatorPayout; readon
           tone="bad"
           question={question}
           fields={[{ name: "reason", label: fields.reason, hint: form.reason }]}
-          run={({ reason }) =>
-            call((api) => api.simulatorPayouts.fail({ params, payload: { reason: String(reason) } }))
+          run={({ reason }, _files, key) =>
+            call((api) => api.simulatorPayouts.fail({ params, payload: { reason: String(reason), external_id: key } }))
           }
           onDone={reload}
         />

@@ -36,6 +36,7 @@ export const Payouts = () => {
         { name: "account_id", label: fields.account, kind: "account" },
         { name: "q", label: fields.words },
         { name: "amount", label: fields.amount, kind: "amount", isMore: true },
+        { name: "failed", label: fields.failed, kind: "period", isMore: true },
         { name: "reference", label: fields.reference, isMore: true },
         { name: "recipient_document", label: fields.document, isMore: true },
         { name: "end_to_end_id", label: fields.endToEndId, isMore: true },

@@ -144,7 +144,9 @@ const Charges = () => {
               tone="first"
               isSmall
               question={question}
-              run={() => call((api) => api.simulatorCharges.pay({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorCharges.pay({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />{" "}
             <Action
@@ -152,7 +154,9 @@ const Charges = () => {
               tone="bad"
               isSmall
               question={question}
-              run={() => call((api) => api.simulatorCharges.fail({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorCharges.fail({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />
           </>
@@ -164,8 +168,10 @@ const Charges = () => {
               isSmall
               question={question}
               fields={[{ name: "reason", label: fields.reason, hint: form.reason }]}
-              run={({ reason }) =>
-                call((api) => api.simulatorReturns.infraction({ params, payload: { reason: String(reason) } }))
+              run={({ reason }, _files, key) =>
+                call((api) =>
+                  api.simulatorReturns.infraction({ params, payload: { reason: String(reason), external_id: key } })
+                )
               }
               onDone={reload}
             />{" "}
@@ -174,7 +180,9 @@ const Charges = () => {
               tone="bad"
               isSmall
               question={question}
-              run={() => call((api) => api.simulatorReturns.return({ params, payload: { as: "refunded" } }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorReturns.return({ params, payload: { as: "refunded", external_id: key } }))
+              }
               onDone={reload}
             />
           </>
@@ -202,7 +210,9 @@ const Payouts = () => {
               tone="first"
               isSmall
               question={ask.simulate(money(amount))}
-              run={() => call((api) => api.simulatorPayouts.complete({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorPayouts.complete({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />{" "}
             <Action
@@ -211,8 +221,10 @@ const Payouts = () => {
               isSmall
               question={ask.simulate(money(amount))}
               fields={[{ name: "reason", label: fields.reason, hint: form.reason }]}
-              run={({ reason }) =>
-                call((api) => api.simulatorPayouts.fail({ params, payload: { reason: String(reason) } }))
+              run={({ reason }, _files, key) =>
+                call((api) =>
+                  api.simulatorPayouts.fail({ params, payload: { reason: String(reason), external_id: key } })
+                )
               }
               onDone={reload}
             />
@@ -241,7 +253,9 @@ const Disputes = () => {
               tone="first"
               isSmall
               question={ask.simulate(money(amount))}
-              run={() => call((api) => api.simulatorDisputes.win({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorDisputes.win({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />{" "}
             <Action
@@ -249,7 +263,9 @@ const Disputes = () => {
               tone="bad"
               isSmall
               question={ask.simulate(money(amount))}
-              run={() => call((api) => api.simulatorDisputes.lose({ params, payload: {} }))}
+              run={(_values, _files, key) =>
+                call((api) => api.simulatorDisputes.lose({ params, payload: { external_id: key } }))
+              }
               onDone={reload}
             />
           </>

@@ -16,6 +16,7 @@ const en = {
     "connection.update": "Change a connection",
     "connection.register_webhook": "Register a connection's webhook",
     "account.update": "Change an account",
+    "account.move": "Move an account to another cell",
     "operator.create": "Add an operator",
     "operator.update": "Change an operator",
     "operator_token.create": "Create a token for an operator",
@@ -96,6 +97,7 @@ const en = {
     settings: "settings",
     statement_account: "account in OFX",
     status: "status",
+    target: "cell",
     webhook_url: "webhook"
   },
   none: "none",
@@ -130,6 +132,7 @@ const pt: typeof en = {
     "connection.update": "Alterar uma conexão",
     "connection.register_webhook": "Registrar o webhook de uma conexão",
     "account.update": "Alterar uma conta",
+    "account.move": "Mudar uma conta para outra célula",
     "operator.create": "Adicionar um operador",
     "operator.update": "Alterar um operador",
     "operator_token.create": "Criar um token para um operador",
@@ -204,6 +207,7 @@ const pt: typeof en = {
     settings: "configurações",
     statement_account: "conta no OFX",
     status: "estado",
+    target: "célula",
     webhook_url: "webhook"
   },
   none: "nenhum",

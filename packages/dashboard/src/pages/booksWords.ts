@@ -30,7 +30,7 @@ export const booksWords = inBoth({
       `${day} has ended and is not closed. The service tries again each minute; its log says what failed.`,
     verify: "Verify",
     verified: "The newest closed day and its chain are as they were closed.",
-    changed: (day: string, problem: string) => `${day} is not as it was closed: ${problem}`,
+    changed: (day: string, problem: string) => `${day} is not as it was: ${problem}`,
     problems: {
       transfers: "its entries changed",
       close: "its own figures changed",
@@ -66,7 +66,7 @@ export const booksWords = inBoth({
       `${day} terminou e não foi fechado. O serviço tenta de novo a cada minuto; o registro dele diz o que falhou.`,
     verify: "Verificar",
     verified: "O último dia fechado e o encadeamento dele estão como foram fechados.",
-    changed: (day, problem) => `${day} não está como foi fechado: ${problem}`,
+    changed: (day, problem) => `${day} não está como era: ${problem}`,
     problems: {
       transfers: "os lançamentos mudaram",
       close: "os próprios valores mudaram",

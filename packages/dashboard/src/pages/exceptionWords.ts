@@ -56,6 +56,7 @@ export const exceptionWords = inBoth({
     connection: "Connection",
     resolvedBy: "Decided by",
     action: "Decision",
+    undecided: "to be made",
     txid: "Txid",
     says: "The bank says",
     refund: "Refund or return",
@@ -71,9 +72,11 @@ export const exceptionWords = inBoth({
     amountHint: "In reais, as 12,34: what arrived at the bank.",
     askDismiss: (amount: string) => `Nothing moves. ${amount} stay unallocated.`,
     charge: "Charge",
-    chargeHint: "The id of a charge of this connection. Empty: an account gets the money.",
+    chargeHint:
+      "A charge of this connection: its id, reference, txid or amount, as in the search. Empty: an account gets the money.",
+    notOne: (count: number) => (count === 0 ? "No charge is found by this." : `${count} charges are found by this.`),
     account: "Account",
-    accountHint: "The id of an account, instead of a charge. No charge changes its state.",
+    accountHint: "Instead of a charge. No charge changes its state.",
     reason: "Reason",
     reasonHint: "Up to 1000 characters. It is kept in the audit log."
   },
@@ -90,6 +93,7 @@ export const exceptionWords = inBoth({
     connection: "Conexão",
     resolvedBy: "Decidida por",
     action: "Decisão",
+    undecided: "a tomar",
     txid: "Txid",
     says: "O banco diz",
     refund: "Reembolso ou devolução",
@@ -105,9 +109,11 @@ export const exceptionWords = inBoth({
     amountHint: "Em reais, como 12,34: o que chegou ao banco.",
     askDismiss: (amount) => `Nada se move. ${amount} ficam sem alocação.`,
     charge: "Cobrança",
-    chargeHint: "O id de uma cobrança desta conexão. Vazio: uma conta recebe o dinheiro.",
+    chargeHint:
+      "Uma cobrança desta conexão: id, referência, txid ou valor, como na busca. Vazio: uma conta recebe o dinheiro.",
+    notOne: (count) => (count === 0 ? "Nenhuma cobrança foi encontrada." : `${count} cobranças foram encontradas.`),
     account: "Conta",
-    accountHint: "O id de uma conta, em vez de uma cobrança. Nenhuma cobrança muda de estado.",
+    accountHint: "Em vez de uma cobrança. Nenhuma cobrança muda de estado.",
     reason: "Motivo",
     reasonHint: "Até 1000 caracteres. Fica registrado na auditoria."
   }

@@ -48,3 +48,23 @@ export const AccountName = ({ id }: { readonly id: string }) => {
   }, [id, isKnown, known.size])
   return <bdi title={id}>{accountName(known, id)}</bdi>
 }
+
+/** The accounts of a choice, as its options. One that is chosen and not among them is one too. */
+export const AccountOptions = ({ chosen }: { readonly chosen: string | null | undefined }) => {
+  const known = useAccountNames()
+  const isListed = chosen === null || chosen === undefined || chosen === "" || known.has(chosen)
+  return (
+    <>
+      {!isListed && (
+        <option value={chosen} selected>
+          {accountName(known, chosen)}
+        </option>
+      )}
+      {[...known].map(([id, name]) => (
+        <option value={id} selected={id === chosen} key={id}>
+          {name}
+        </option>
+      ))}
+    </>
+  )
+}

@@ -11,7 +11,7 @@ import { centsOf, money } from "../format/Money.ts"
 import { instantOf, localTime, moment, startOfDay } from "../format/Time.ts"
 import { go, query, withQuery } from "../app/Router.ts"
 import { inBoth, words } from "../words/Words.ts"
-import { accountName, useAccountNames } from "./AccountName.tsx"
+import { accountName, AccountOptions, useAccountNames } from "./AccountName.tsx"
 import { stateName } from "./State.tsx"
 import { now } from "./Time.tsx"
 
@@ -314,29 +314,15 @@ const periods = (nowMs: number) => {
 
 const dayOfMonth = (ms: number): number => Number(localTime(ms).slice(8, 10))
 
-const AccountField = ({ of: { label, name } }: { readonly of: Filter }) => {
-  const names = useAccountNames()
-  const chosen = query.value.get(name)
-  const isListed = chosen === null || chosen === "" || names.has(chosen)
-  return (
-    <label class="inline">
-      {label}
-      <select name={name}>
-        <option value="">{words().list.all}</option>
-        {!isListed && (
-          <option value={chosen} selected>
-            {accountName(names, chosen)}
-          </option>
-        )}
-        {[...names].map(([id, each]) => (
-          <option value={id} selected={id === chosen} key={id}>
-            {each}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
+const AccountField = ({ of: { label, name } }: { readonly of: Filter }) => (
+  <label class="inline">
+    {label}
+    <select name={name}>
+      <option value="">{words().list.all}</option>
+      <AccountOptions chosen={query.value.get(name)} />
+    </select>
+  </label>
+)
 
 const filterWords = inBoth({
   en: {

@@ -162,6 +162,7 @@ export const en = {
     endpoint: "Endpoint",
     endToEndId: "End-to-end id",
     error: "Error",
+    failed: "Failed",
     failed_at: "Last failure",
     retried: "is being retried",
     event: "Event",

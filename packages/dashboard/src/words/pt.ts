@@ -159,6 +159,7 @@ export const pt: Words = {
     endpoint: "Endpoint",
     endToEndId: "Id fim a fim",
     error: "Erro",
+    failed: "Falha",
     failed_at: "Última falha",
     retried: "em nova tentativa",
     event: "Evento",

@@ -59,7 +59,8 @@ const raiseOne = statement(
 
 const [FIRST, SECOND, LAST] = DEADLINE_HOURS
 const reais = (cents: string) => `'R$ ' || to_char(${cents} / 100.0, 'FM999G999G990D00')`
-const short = (id: string) => `right(${id}::text, 8)`
+/** As `shortIdOf`. */
+const short = (id: string) => `substr(${id}::text, 5, 4) || substr(${id}::text, 10, 4)`
 
 const conditions: ReadonlyArray<string> = [
   `SELECT 'dispute:' || d.id || ':' || d.hours AS key, 'dispute.deadline' AS event,

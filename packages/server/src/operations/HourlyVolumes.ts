@@ -22,7 +22,7 @@ export const addedHours = `
     GROUP BY 1, 2
     UNION ALL
     SELECT date_trunc('hour', m.created_at), m.account_id, 'failed_' || m.resource,
-      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 120), 'unknown'), count(*),
+      coalesce(left(CASE m.resource WHEN 'charge' THEN c.failure_reason ELSE p.failure_reason END, 300), ''), count(*),
       sum(coalesce(c.amount, p.amount, 0))::bigint
     FROM moved m LEFT JOIN charges c ON m.resource = 'charge' AND c.id = m.resource_id
       LEFT JOIN payouts p ON m.resource = 'payout' AND p.id = m.resource_id

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { attemptKey } from "@pix-payments/domain/Signature"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
@@ -262,6 +263,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
       ])
       const titles = found.map(({ title }) => title)
       assert.match(titles.join("\n"), /of R\$ 1[.,]234[.,]56: less than 6 hours left for its defense/)
+      const named = yield* sql<{
+        id: string
+      }>`SELECT id FROM disputes WHERE account_id = ${accountId}::uuid ORDER BY defense_deadline_at`
+      assert.include(titles.join("\n"), `Dispute ${shortIdOf(named[0]!.id)} of`)
       assert.includeMembers(titles, [
         "The certificate of connection Banco 7 ends within 7 days",
         "The certificate of connection Banco 1 ends within 1 day"

@@ -1,7 +1,8 @@
 /** What operators do on the pages of charges, payouts, disputes, applications and accounts. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { paidCharge } from "../support/Money.ts"
+import { assertRefused, created } from "../support/ChargeRequests.ts"
+import { operated, paidCharge } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { makeDashboardWorld } from "./DashboardWorld.ts"
@@ -117,6 +118,61 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
         body.refunds.map(({ amount }) => amount),
         [100, 100]
       )
+    })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-32: a simulated payment without an answer is repeated under its id, and is one",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operate, operatorToken, operatorUrl } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const { id } = yield* created(key, { amount: 7730 })
+        const bodies: Array<{ external_id?: string }> = []
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/simulator")
+          await visit.signIn(operatorToken)
+          await page.route("**/simulator/charges/*/pay", (route) => {
+            bodies.push(route.request().postDataJSON())
+            return bodies.length > 1 ? route.continue() : route.abort("connectionreset")
+          })
+          await page.getByRole("row").filter({ hasText: "R$ 77,30" }).getByRole("button", { name: "Pay" }).click()
+          await visit.fill("Pay")
+          await page.getByRole("dialog").getByText("The server did not answer.").waitFor()
+          await visit.submit("Pay")
+        })
+        const [first, second] = bodies
+        assert.isAtLeast(first?.external_id?.length ?? 0, 16)
+        assert.deepStrictEqual(first, second)
+        assertRefused(
+          yield* operate("POST", `/operator/v1/simulator/charges/${id}/pay`, { body: second! }),
+          "INVALID_STATE"
+        )
+        assert.strictEqual((yield* operated<{ status: string }>("GET", `/charges/${id}`)).status, "paid")
+        assert.deepStrictEqual(yield* operated("GET", `/exceptions?account_id=${accountId}`), {
+          object: "list",
+          data: [],
+          has_more: false
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)("OPR-30: a verification that fails says so, and is asked for again", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/ledger")
+        await visit.signIn(operatorToken)
+        await page.route("**/ledger/verify*", (route) => route.abort("connectionreset"), { times: 1 })
+        await visit.press("Verify")
+        const dialog = page.getByRole("dialog")
+        await dialog.getByText("The server did not answer. Check that it runs, then try again.").waitFor()
+        await visit.look("ledger-verify-failed")
+        await visit.submit("Verify")
+        await page.getByRole("status").getByText("Verification").waitFor()
+      })
     })
   )
 })

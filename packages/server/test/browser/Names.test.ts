@@ -29,6 +29,10 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         )
         const { id } = yield* paidCharge(key, 5000, { reference: "LOJA-1" })
         const dora = yield* makeOperator("admin")
+        const limited = yield* makeOperator("viewer", [
+          accountId,
+          (yield* makeCaller({ account: { name: "Sebo Bento" } })).accountId
+        ])
         const asDora = withToken(operate, dora.token)
         const refunded = yield* asDora("POST", `/operator/v1/charges/${id}/refund`, {
           body: { amount: 590, description: "faltou um livro" }
@@ -58,6 +62,10 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           await shows(`/ledger?account_id=${accountId}`, ["Pix received"])
           await shows("/refunds", ["faltou um livro", "Livraria Capitu", "operator"])
           await shows("/sessions", ["admin", "Chrome, Linux"])
+          await page.goto(`/operators/${limited.id}`)
+          await main.getByRole("link", { name: "Livraria Capitu", exact: true }).waitFor()
+          await main.getByRole("link", { name: "Sebo Bento", exact: true }).waitFor()
+          await visit.inspect("names-operator", `/operators/${limited.id}`, "viewer")
           for (const name of ["requests", "audit", "ledger", "refunds"]) {
             await visit.inspect(`names-${name}`, `/${name}`, /./)
           }

@@ -1,5 +1,6 @@
 /** The tasks of support and of a first day, each within the clicks of the task list in docs/dashboard.md. */
 import { layer } from "@effect/vitest"
+import type { Stats } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -187,7 +188,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of 
   )
 })
 
-/** Three charges between 14 and 15 h of yesterday in Brazil, and one before. The figures of an hour are counted from changes. */
+/** Three charges that failed between 14 and 15 h of yesterday in Brazil, and one before, each created an hour earlier. */
 const failedYesterday = Effect.gen(function* () {
   yield* todayLasts
   const sql = yield* SqlClient
@@ -199,13 +200,23 @@ const failedYesterday = Effect.gen(function* () {
         (date_trunc('day', now() AT TIME ZONE 'America/Sao_Paulo') - interval '10 hours') AT TIME ZONE 'America/Sao_Paulo'
           + (n - 1) * interval '19 minutes' - interval '1 minute' AS at
       FROM charges, generate_series(1, 4) n WHERE id = ${id}::uuid
-    ), counted AS (
-      INSERT INTO hourly_volumes (at, account_id, resource, reason, count, amount)
-      SELECT date_trunc('hour', at), account_id, 'failed_charge', 'simulated refusal', count(*), count(*) * 9900 FROM made
-      GROUP BY 1, 2
+    ), failed AS (
+      INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, failure_reason, created_at, sequence)
+      SELECT uuidv7(at - interval '1 hour' - now()), account_id, application_id, 'api', 'failed', 'pix', 9900,
+        'simulated refusal', at - interval '1 hour', 2
+      FROM made RETURNING *
     )
-    INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, failure_reason, created_at, sequence)
-    SELECT uuidv7(at - now()), account_id, application_id, 'api', 'failed', 'pix', 9900, 'simulated refusal', at, 2 FROM made`
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT uuidv7(created_at + interval '1 hour' - now()), id, account_id, application_id, 'charge.pix', '{}', 'failed', 2, '{}',
+      created_at + interval '1 hour'
+    FROM failed`
+  const day = (days: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => formatInstant(now + days * 24 * HOUR_MS).slice(0, 10))
+  // Counted in the background.
+  yield* eventually(
+    operated<Stats>("GET", `/stats?from=${yield* day(-2)}&to=${yield* day(0)}`),
+    ({ periods }) => periods.flatMap(({ failed }) => failed).reduce((sum, { count }) => sum + count, 0) === 4
+  )
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of a first day", (it) => {

@@ -2,9 +2,12 @@
 import { layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { created } from "../support/ChargeRequests.ts"
+import { newPix, notified, paymentOf } from "../support/Exceptions.ts"
 import { operated, paidCharge, simulated } from "../support/Money.ts"
+import { overdueReturn } from "../support/Overdue.ts"
 import { TestService } from "../support/TestService.ts"
-import { hasBrowser, visiting } from "./Visit.ts"
+import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
   it.effect.skipIf(!hasBrowser)(
@@ -44,6 +47,34 @@ layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
           await visit.submit("Retry")
           await page.getByText("No failure.").waitFor()
           await page.getByRole("link", { name: "Outbox failures", exact: true }).waitFor()
+          visit.assertNoFault()
+        })
+      })
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-80, OPR-144: the first page has the exceptions that wait for a decision, with the money of them that is not allocated",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        const { id } = yield* created(key, { amount: 1000 })
+        yield* notified(paymentOf(id, { amount: 900 }))
+        const med = { _tag: "med.opened", txid: "", endToEndId: newPix(), externalId: newPix(), reason: "x" } as const
+        yield* notified({ ...med, amount: 50_000 })
+        // 30,00 on their way back.
+        yield* overdueReturn
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.signIn(operatorToken)
+          const row = page.getByRole("link", { name: "2 exceptions wait for a decision" })
+          await row.getByText("R$ 9,00 not allocated").waitFor()
+          await visit.look("waiting-exceptions")
+          await page.setViewportSize({ width: 390, height: 844 })
+          await visit.look("waiting-exceptions-phone")
+          await row.click()
+          await waitForCount(page.locator("a.row"), 2)
+          await page.getByRole("list", { name: "Filters that are on" }).getByText("to be made").waitFor()
           visit.assertNoFault()
         })
       })

@@ -1,12 +1,15 @@
-/** Exceptions, approvals, ledger entries and the audit log by period and account. */
+/** Exceptions, approvals, ledger entries and the audit log by period and account; charges and payouts by when they failed. */
+import type { Stats } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { makeApprovers, payoutAboveLimit } from "../support/Approvals.ts"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
 import { exceptionOf, notified, paymentOf } from "../support/Exceptions.ts"
-import { funded } from "../support/Money.ts"
+import { funded, holding, operated, paidOut, simulated } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
+import { eventually } from "../support/Receiver.ts"
 import { type Call, type Fields, TestService } from "../support/TestService.ts"
 
 interface Listed {
@@ -95,5 +98,47 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         ])
       }
     })
+  )
+
+  it.effect(
+    "OPR-290, OPR-294: what failed in a time is listed by it and by its whole reason, whenever it was created",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, key } = yield* funded(90_000, { auto_payout_enabled: false })
+        const charge = yield* created(key, { amount: 1200 })
+        const payout = yield* paidOut(key, { ...holding, amount: 900 })
+        const between = yield* Clock.currentTimeMillis
+        const reason = "the account of the payee is closed ".repeat(7).trim()
+        yield* operated("POST", `/payouts/${payout.id}/approve`)
+        yield* simulated(`/payouts/${payout.id}/fail`, { reason })
+        yield* simulated(`/charges/${charge.id}/fail`)
+        const found = (list: string, query: Fields) =>
+          Effect.map(listed(operate, list, { account_id: accountId, ...query }), (data) => data.map(({ id }) => id))
+        const [before, after] = [formatInstant(between), formatInstant(between - 1)]
+        for (const [list, id] of [
+          ["/charges", charge.id],
+          ["/payouts", payout.id]
+        ] as const) {
+          assert.deepStrictEqual(yield* found(list, { failed_after: after }), [id])
+          assert.deepStrictEqual(yield* found(list, { failed_after: after, failed_before: "2100-01-01T00:00:00Z" }), [
+            id
+          ])
+          assert.deepStrictEqual(yield* found(list, { failed_before: before }), [])
+          assert.deepStrictEqual(yield* found(list, { failed_after: after, status: "pending" }), [])
+          const path = `/operator/v1${list}?failure_reason=`
+          assert.strictEqual((yield* operate("GET", path + "x".repeat(300))).status, 200)
+          assertRefused(yield* operate("GET", path + "x".repeat(301)), "VALIDATION_ERROR", ["failure_reason"])
+        }
+        const day = formatInstant(between).slice(0, 10)
+        const [from, to] = [-1, 1].map((days) => formatInstant(Date.parse(day) + days * 86_400_000).slice(0, 10))
+        const { body } = yield* eventually(
+          operate<Stats>("GET", `/operator/v1/stats?account_id=${accountId}&from=${from}&to=${to}`),
+          ({ body }) => body.periods.flatMap(({ failed }) => failed).length === 2
+        )
+        const ofPayout = body.periods.flatMap(({ failed }) => failed).find(({ resource }) => resource === "payout")
+        assert.deepStrictEqual(ofPayout, { resource: "payout", reason, count: 1 })
+        assert.deepStrictEqual(yield* found("/payouts", { failed_after: after, failure_reason: reason }), [payout.id])
+      })
   )
 })

@@ -129,6 +129,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         connection_id: [endpointId],
         paid_after: [some.instant],
         paid_before: ["2100-01-01T00:00:00Z"],
+        failed_after: [some.instant],
+        failed_before: ["2100-01-01T00:00:00Z"],
         failure_reason: ["none"],
         customer_document: ["52998224725"],
         q: ["maria silva"]
@@ -143,6 +145,8 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
         origin: ["api", "dashboard"],
         application_id: [applicationId],
         connection_id: [endpointId],
+        failed_after: [some.instant],
+        failed_before: ["2100-01-01T00:00:00Z"],
         failure_reason: ["none"],
         reference: ["same"],
         end_to_end_id: [some.endToEndId],
@@ -183,7 +187,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds },
-      walked: { ...created, account_id: [accountId] }
+      walked: { ...created, account_id: [accountId], waiting: ["true"] }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",
@@ -280,6 +284,9 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "amount_max") return `amount <= ${value}`
   if (filter === "paid_after") return `paid_at > '${value}'`
   if (filter === "paid_before") return `paid_at < '${value}'`
+  if (filter === "failed_after") return failed(table, `> '${value}'`)
+  if (filter === "failed_before") return failed(table, `< '${value}'`)
+  if (filter === "waiting") return "status = 'open' AND action IS NULL"
   if (filter === "deadline_before") return `status IN ('open', 'under_review') AND defense_deadline_at < '${value}'`
   if (filter === "order") return "status IN ('open', 'under_review') AND defense_deadline_at IS NOT NULL"
   if (filter === "q" || filter === "same_payer_as") return "false"
@@ -298,6 +305,9 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "failing") return value === "true" ? isFailing : "true"
   return `${filter} = '${value}'`
 }
+
+const failed = (table: string, at: string): string =>
+  `EXISTS (SELECT FROM changes c WHERE c.resource_id = ${table}.id AND c.status = 'failed' AND c.created_at ${at})`
 
 /** Of a list, the filters that a cursor must be in as well: those say what the list is of. */
 export const isScope = ({ template }: ListAsked, filter: string): boolean =>

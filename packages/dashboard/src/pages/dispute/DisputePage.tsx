@@ -143,8 +143,10 @@ const Simulator = ({ dispute, reload }: { readonly dispute: OperatorDispute; rea
           label={actions.reply}
           question={question}
           fields={[{ name: "text", label: fields.text, hint: form.text, kind: "long" }]}
-          run={(values) =>
-            call((api) => api.simulatorDisputes.message({ params, payload: { text: String(values["text"]) } }))
+          run={(values, _files, key) =>
+            call((api) =>
+              api.simulatorDisputes.message({ params, payload: { text: String(values["text"]), external_id: key } })
+            )
           }
           onDone={reload}
         />
@@ -152,14 +154,18 @@ const Simulator = ({ dispute, reload }: { readonly dispute: OperatorDispute; rea
           label={actions.win}
           tone="first"
           question={question}
-          run={() => call((api) => api.simulatorDisputes.win({ params, payload: {} }))}
+          run={(_values, _files, key) =>
+            call((api) => api.simulatorDisputes.win({ params, payload: { external_id: key } }))
+          }
           onDone={reload}
         />
         <Action
           label={actions.lose}
           tone="bad"
           question={question}
-          run={() => call((api) => api.simulatorDisputes.lose({ params, payload: {} }))}
+          run={(_values, _files, key) =>
+            call((api) => api.simulatorDisputes.lose({ params, payload: { external_id: key } }))
+          }
           onDone={reload}
         />
       </div>

@@ -1,6 +1,6 @@
 /**
- * Why payments failed today and yesterday: the hours that have failures, and the reasons of all or of the chosen hour. A reason
- * leads to its charges or payouts.
+ * Why payments failed today and yesterday: the hours in which some failed, and the reasons of all or of the chosen hour. A reason
+ * leads to the charges or payouts that failed then.
  */
 import type { Stats, StatsPeriod } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -42,12 +42,12 @@ export const Failures = ({ stats: { periods, timezone } }: { readonly stats: Sta
       </div>
       <Reasons
         of={hour === undefined ? failing : [hour]}
-        created={
+        failed={
           hour === undefined
-            ? { created_after: formatInstant(yesterday - 1) }
+            ? { failed_after: formatInstant(yesterday - 1) }
             : {
-                created_after: formatInstant(Date.parse(hour.start) - 1),
-                created_before: formatInstant(Date.parse(hour.start) + HOUR_MS)
+                failed_after: formatInstant(Date.parse(hour.start) - 1),
+                failed_before: formatInstant(Date.parse(hour.start) + HOUR_MS)
               }
         }
       />
@@ -93,16 +93,16 @@ const Hours = ({
 }
 
 const Reasons = ({
-  created,
+  failed,
   of
 }: {
   readonly of: ReadonlyArray<StatsPeriod>
   /** The filter of the lists. */
-  readonly created: Readonly<Record<string, string>>
+  readonly failed: Readonly<Record<string, string>>
 }) => {
   const text = todayWords()
   const counts = new Map<string, StatsPeriod["failed"][number]>()
-  for (const each of of.flatMap(({ failed }) => failed)) {
+  for (const each of of.flatMap((period) => period.failed)) {
     const key = `${each.resource} ${each.reason}`
     counts.set(key, { ...each, count: each.count + (counts.get(key)?.count ?? 0) })
   }
@@ -111,7 +111,7 @@ const Reasons = ({
     <ul class="reasons">
       {rows.map(({ count, reason, resource }) => (
         <li key={`${resource} ${reason}`}>
-          <a href={`/${resource}s?${new URLSearchParams({ status: "failed", failure_reason: reason, ...created })}`}>
+          <a href={`/${resource}s?${new URLSearchParams({ status: "failed", failure_reason: reason, ...failed })}`}>
             <span>
               <b>{resource === "charge" ? text.charges(count) : text.payouts(count)}</b>{" "}
               <span class="quiet">{inWords(reason)}</span>

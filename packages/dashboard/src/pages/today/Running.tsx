@@ -2,6 +2,7 @@
 import type { AuditEntry } from "@pix-payments/api/operator/Logs"
 import type { Connection } from "@pix-payments/api/operator/Connections"
 import type { Stats } from "@pix-payments/api/operator/Stats"
+import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { call } from "../../app/Client.ts"
 import { useLoaded } from "../../app/Loaded.ts"
 import { isLimited } from "../../app/Session.ts"
@@ -67,10 +68,10 @@ export const Running = ({ stats }: { readonly stats: Stats | undefined }) => {
   const text = todayWords()
   if (value === undefined || stats === undefined) return <Card title={text.running}>{null}</Card>
   const { connections, durations, latencies, uses } = value
-  // Operators who may not list the connections see the end of its id.
+  // Operators who may not list the connections see its short id.
   const nameOf = (id: string) => {
     const row = connections.find((each) => each.id === id)
-    return id === "simulator" ? text.simulated : row === undefined ? id.slice(-8) : connectionName(row)
+    return id === "simulator" ? text.simulated : row === undefined ? shortIdOf(id) : connectionName(row)
   }
   const failing = connections.find(({ state }) => state === "circuit_open" || state === "unusable")
   const [certificate] = connections.flatMap((row) => row.certificate_expires_at ?? []).toSorted()

@@ -25,7 +25,7 @@ export const todayWords = inBoth({
     lastWeek: (amount: string) => `a week ago: ${amount}`,
     failures: "Failures by reason",
     sinceYesterday: "today and yesterday; choose an hour for its reasons",
-    ofHour: "of the hour in which they failed; lists are of those created in it",
+    ofHour: "of the hour in which they failed",
     thatDay: { today: "Today", yesterday: "Yesterday" },
     hours: (hour: number) => `from ${hour}:00 to ${hour + 1}:00`,
     byHour: "Today by the hour",
@@ -40,6 +40,7 @@ export const todayWords = inBoth({
     person: "Needs a person",
     nothing: "Nothing waits for a person.",
     blocked: (amount: string) => `${amount} blocked`,
+    unallocated: (amount: string) => `${amount} not allocated`,
     dueWithin: (count: number, hours: number) => `${count} within ${hours} h`,
     disputes: ({ isOne, text }: Count): readonly [string, string] =>
       isOne ? ["1 dispute", "needs a defense"] : [`${text} disputes`, "need a defense"],
@@ -107,7 +108,7 @@ export const todayWords = inBoth({
     lastWeek: (amount) => `há uma semana: ${amount}`,
     failures: "Falhas por motivo",
     sinceYesterday: "hoje e ontem; escolha uma hora para ver os motivos dela",
-    ofHour: "da hora em que falharam; as listas são das criadas nela",
+    ofHour: "da hora em que falharam",
     thatDay: { today: "Hoje", yesterday: "Ontem" },
     hours: (hour) => `das ${hour} h às ${hour + 1} h`,
     byHour: "Hoje por hora",
@@ -122,6 +123,7 @@ export const todayWords = inBoth({
     person: "Precisa de alguém",
     nothing: "Nada precisa de alguém agora.",
     blocked: (amount) => `${amount} bloqueados`,
+    unallocated: (amount) => `${amount} sem alocação`,
     dueWithin: (count, hours) => `${count} em até ${hours} h`,
     disputes: ({ isOne, text }) =>
       isOne ? ["1 contestação", "precisa de defesa"] : [`${text} contestações`, "precisam de defesa"],

@@ -9,10 +9,6 @@ export interface CallbackTarget {
   readonly secret: string | undefined
 }
 
-/** The path to register at a provider, without its `/pix`. */
-export const callbackPath = ({ connectionId, secret }: CallbackTarget): string =>
-  secret === undefined ? `/${connectionId}` : `/${connectionId}/${secret}`
-
 /** Undefined for a path of another form. */
 export const callbackTarget = (url: string): CallbackTarget | undefined => {
   const [path = "", search = ""] = url.split("?", 2)

@@ -7,10 +7,11 @@ import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { lowestOf, type Walkable } from "../../database/statements/Paging.ts"
 import { between, type Condition, equalsUnindexed } from "../../database/statements/Condition.ts"
 import { type AccessPath, everyValue, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { type FailedBetween, failedBetween } from "../../events/EventHistory.ts"
 import { amountWord, hasWordsLike, withWord, withWordsLike } from "../words/Words.ts"
 import { type ChargeFilters, chargeList, hasStatus, isSettledBy, shownStatus } from "./ChargeLists.ts"
 
-export interface ChargeWalkFilters extends ChargeFilters {
+export interface ChargeWalkFilters extends ChargeFilters, FailedBetween {
   readonly applicationId?: string | undefined
   readonly connectionId?: string | undefined
   readonly paidAfterMs?: number | undefined
@@ -33,11 +34,11 @@ export const chargeWalk = (
   nowMs: number
 ): Walkable => {
   const list = chargeList(columns, accountId, filters, nowMs)
-  const { paidBeforeMs } = filters
+  // What was paid or failed before an instant was created before it.
+  const ended = Math.min(filters.paidBeforeMs ?? Infinity, filters.failedBeforeMs ?? Infinity)
   return {
     ...list,
-    // What was paid before an instant was created before it.
-    before: paidBeforeMs === undefined ? list.before : lowestOf(list.before, lowestIdAt(Math.ceil(paidBeforeMs))),
+    before: ended === Infinity ? list.before : lowestOf(list.before, lowestIdAt(Math.ceil(ended))),
     isServed: isServed(accountId, filters),
     counted: { state: shownStatus(nowMs), amount: "amount" },
     walk: {
@@ -117,6 +118,7 @@ const conditionsOf = (
     ...(status === undefined ? [] : [hasStatus(status, nowMs)]),
     ...between("paid_at", "timestamptz", [instantOf(filters.paidAfterMs), instantOf(paidBeforeMs)], false),
     ...between("amount", "bigint", [amountMin, amountMax], true),
+    ...failedBetween("charges", filters),
     ...(q === undefined ? [] : [hasWordsLike("charges", q)])
   ]
 }

@@ -5,10 +5,11 @@
 import { type Walkable } from "../../database/statements/Paging.ts"
 import { between, type Condition, equals, equalsUnindexed } from "../../database/statements/Condition.ts"
 import { type AccessPath, everyValue, is, oneOfIds } from "../../database/statements/Seek.ts"
+import { type FailedBetween, failedBetween } from "../../events/EventHistory.ts"
 import { amountWord, hasWordsLike, withWord, withWordsLike } from "../words/Words.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
 
-export interface PayoutWalkFilters extends PayoutFilters {
+export interface PayoutWalkFilters extends PayoutFilters, FailedBetween {
   readonly origin?: "api" | "dashboard" | undefined
   readonly applicationId?: string | undefined
   readonly connectionId?: string | undefined
@@ -78,6 +79,7 @@ const conditionsOf = (accountId: string | undefined, filters: PayoutWalkFilters)
     ...equal("recipient_document", "text", filters.recipientDocument),
     ...equal("failure_reason", "text", filters.failureReason),
     ...between("amount", "bigint", [amountMin, amountMax], true),
+    ...failedBetween("payouts", filters),
     ...(q === undefined ? [] : [hasWordsLike("payouts", q)])
   ]
 }

@@ -75,16 +75,7 @@ const unfinishedFanOuts = (before: string): string => `
 export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> = [
   { name: "requests", period: "month", retention: "retentionRequestsDays", storage: appendOnly },
   { name: "delivery_attempts", period: "month", retention: "retentionAttemptsDays", storage: appendOnly },
-  {
-    name: "notifications",
-    period: "month",
-    retention: "retentionNotificationsDays",
-    storage: appendOnly,
-    // The notification of a return or a MED that still waits for its payment, which is read when the payment arrives.
-    neededIds: () => `
-      SELECT e.id FROM acquirer_exceptions e WHERE e.kind IN ('unmatched_return', 'unmatched_dispute')
-        AND (e.unallocated < 0 OR e.resolved_by IS DISTINCT FROM 'payment')`
-  },
+  { name: "notifications", period: "month", retention: "retentionNotificationsDays", storage: appendOnly },
   {
     name: "deliveries",
     period: "month",

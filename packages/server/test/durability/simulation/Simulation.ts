@@ -204,6 +204,16 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     institutions.release()
   }
 
+  /** Asks for what is left to do; whether that was something. */
+  const finish = async (): Promise<boolean | undefined> => {
+    const [process] = serving()
+    if (process === undefined) return undefined
+    const isMore = await callers.finish(process)
+    await until(() => calls.waiting() === 0 || awake().length === 0)
+    await drain()
+    return isMore
+  }
+
   /** Ends all faults, and lets time pass until nothing is left to do. */
   const quiet = async () => {
     machine.storm(false)
@@ -216,11 +226,8 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     for (let round = 0; round < QUIET_ROUNDS && broken.length === 0; round++) {
       if (awake().length === 0) start()
       await until(() => serving().length > 0 || awake().length === 0)
-      const [process] = serving()
-      if (process === undefined) continue
-      const isMore = await callers.finish(process)
-      await until(() => calls.waiting() === 0 || awake().length === 0)
-      await drain()
+      const isMore = await finish()
+      if (isMore === undefined) continue
       await look()
       left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]
       const isAtRest = machine.ready().length === 0 && awake().length === living().length
@@ -233,19 +240,21 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** Days later, when sweeps have left their windows: the bank goes on, and says nothing of it by itself. */
   const later = async () => {
     machine.count("histories in which days pass")
-    for (const passedMs of [DAY_MS, 70_000, machine.pick([0, 3]) * DAY_MS, 70_000]) {
+    const pass = async (passedMs: number) => {
       await machine.advanceTo(machine.nowMs() + passedMs)
       await settle()
       await drain()
     }
+    for (const passedMs of [DAY_MS, 70_000, machine.pick([0, 3]) * DAY_MS, 70_000]) await pass(passedMs)
     institutions.later()
     for (let left = 3 + machine.below(6); left > 0; left--) institutions.happen()
+    await pass(70_000)
+    await pass(70_000)
+    // Operators decide, and sweeps go on with it, before the days that a loss has for its return.
+    for (let rounds = 0; rounds < 4; rounds++) await finish()
+    await pass(70_000)
     // Payments of long ago are read once a day; a MED that was lost has returned its money within nine.
-    for (const passedMs of [70_000, 70_000, 9 * DAY_MS]) {
-      await machine.advanceTo(machine.nowMs() + passedMs)
-      await settle()
-      await drain()
-    }
+    await pass(9 * DAY_MS)
     await quiet()
   }
 

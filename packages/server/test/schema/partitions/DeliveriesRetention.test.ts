@@ -99,6 +99,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
         yield* partitionsOfRows,
         open.map((id) => ({ id, partition: "deliveries_default" }))
       )
+      assert.deepStrictEqual(
+        yield* sql`SELECT kept FROM removed_partitions WHERE parent = 'deliveries' AND name = ${first!.name}`,
+        [{ kept: BigInt(open.length) }]
+      )
       assert.strictEqual((yield* operate("GET", `/operator/v1/deliveries/${delivered}`)).status, 404)
       assert.strictEqual((yield* resend(delivered)).status, 404)
       assert.deepStrictEqual(

@@ -106,6 +106,8 @@ const filtersOf = (query: ChargeFiltersQuery): ChargeWalkFilters => ({
   paidBeforeMs: instantFrom(query.paid_before),
   amountMin: query.amount_min,
   amountMax: query.amount_max,
+  failedAfterMs: instantFrom(query.failed_after),
+  failedBeforeMs: instantFrom(query.failed_before),
   failureReason: query.failure_reason,
   customerDocument: documentFrom(query.customer_document),
   q: query.q

@@ -39,7 +39,7 @@ import {
 } from "../../pipeline/WireTranslation.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
 import type { Page } from "../../../database/statements/Paging.ts"
-import { createdBetween, documentFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
+import { createdBetween, documentFrom, instantFrom, pageFrom, sumAnswer, walkedAnswer } from "../../pipeline/Lists.ts"
 import { csvAnswers, reaisOf } from "../Csv.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
@@ -101,6 +101,8 @@ const filtersOf = (query: PayoutFiltersQuery): PayoutWalkFilters => ({
   connectionId: query.connection_id,
   amountMin: query.amount_min,
   amountMax: query.amount_max,
+  failedAfterMs: instantFrom(query.failed_after),
+  failedBeforeMs: instantFrom(query.failed_before),
   failureReason: query.failure_reason,
   recipientDocument: documentFrom(query.recipient_document),
   q: query.q
