@@ -2336,7 +2336,7 @@ WHERE
       o.id = a.requested_by
       AND o.active
       AND (
-        a.action = 'payout.release'
+        a.action = 'payout.approve'
         AND o.role IN ('operator', 'admin')
         OR a.action = 'payout.create'
         AND o.role IN ('operator', 'admin')
@@ -4572,6 +4572,203 @@ FROM
   ) AS i
 WHERE p.id = i.id AND p.id >= $7::uuid AND p.status || '' = 'processing';
 
+-- payments/payouts/PayoutStatements.ts approvePayouts
+WITH
+  touched AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken
+    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    FOR NO KEY UPDATE OF l
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id
+    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id
+    HAVING sum(n) > 0
+  ),
+  changed AS (
+    UPDATE payouts p
+    SET
+      status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
+      processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
+      due_at = CASE WHEN i.status = 'processing' THEN now()
+      END
+    FROM
+      (
+        SELECT *
+        FROM
+          (
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            FROM
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+          ) AS r
+        LIMIT $7::integer
+      ) AS i
+    WHERE
+      p.id = i.id
+      AND p.id >= $8::uuid
+      AND p.sequence = i.sequence - 1
+      AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
+      AND EXISTS (
+        SELECT 1
+        FROM accounts a
+        WHERE
+          a.id = p.account_id
+          AND a.status = 'active'
+          AND (
+            a.approval_limit IS NULL
+            OR p.amount <= a.approval_limit
+            OR (
+              $37::boolean
+              OR NOT EXISTS (
+                SELECT
+                FROM installation_settings
+                WHERE
+                  four_eyes = 'on'
+                  OR (
+                    four_eyes = 'auto'
+                    AND (
+                      four_eyes_since IS NOT NULL
+                      OR (
+                        SELECT count(*)
+                        FROM operators o
+                        WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
+                      ) >= 2
+                    )
+                  )
+              )
+              OR EXISTS (
+                SELECT
+                FROM approvals a
+                WHERE
+                  a.id = $36::uuid
+                  AND a.action = 'payout.approve'
+                  AND a.status = 'approved'
+                  AND a.used_at IS NULL
+                  AND a.expires_at > now()
+                  AND a.resource_id IS NOT DISTINCT FROM p.id
+              )
+            )
+          )
+      )
+      AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
+    RETURNING p.id
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
+            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  posted AS MATERIALIZED (
+    SELECT
+      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
+      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
+      row_number() OVER of_owner AS nth,
+      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
+      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
+      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
+        FROM
+          unnest(
+            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::uuid[], $29::uuid[], $30::bigint[],
+            $31::text[], $32::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
+      ) AS t
+      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
+      AND bank.kind = 'unallocated'
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
+        FROM posted
+        UNION ALL
+        SELECT account_id, debit, - amount, 0, NULL
+        FROM posted
+        UNION ALL
+        SELECT account_id, head, 0, 1, at_day
+        FROM posted
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET
+      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
+      open_day = coalesce(l.open_day, greatest(l.day, s.day))
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
+  ),
+  moved AS (
+    INSERT INTO
+      ledger_transfers (
+        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
+        debit, credit, reason
+      )
+    SELECT
+      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
+      d.balance - d.amount + CASE p.debit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END,
+      c.balance - c.amount + CASE p.credit
+        WHEN 'available' THEN p.available
+        WHEN 'pending' THEN p.pending
+        WHEN 'blocked' THEN p.blocked
+      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
+    FROM
+      posted p
+      LEFT JOIN balanced h ON h.owner_id = p.account_id
+      AND h.kind = p.head
+      LEFT JOIN balanced d ON d.owner_id = p.account_id
+      AND d.kind = p.debit
+      AND p.debit IN ('available', 'pending', 'blocked')
+      LEFT JOIN balanced c ON c.owner_id = p.account_id
+      AND c.kind = p.credit
+      AND p.credit IN ('available', 'pending', 'blocked')
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
+FROM changed
+UNION ALL
+SELECT NULL, 0, p.owner_id
+FROM (SELECT owner_id FROM unlocked) p;
+
 -- payments/payouts/PayoutStatements.ts change
 WITH
   touched AS MATERIALIZED (
@@ -5241,203 +5438,6 @@ SELECT
   processed_at, created_at, sequence, connection_id, provider_reference, trace
 FROM payouts
 WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
-
--- payments/payouts/PayoutStatements.ts releasePayouts
-WITH
-  touched AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
-  ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
-    FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
-  changed AS (
-    UPDATE payouts p
-    SET
-      status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
-      processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      due_at = CASE WHEN i.status = 'processing' THEN now()
-      END
-    FROM
-      (
-        SELECT *
-        FROM
-          (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
-            FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
-          ) AS r
-        LIMIT $7::integer
-      ) AS i
-    WHERE
-      p.id = i.id
-      AND p.id >= $8::uuid
-      AND p.sequence = i.sequence - 1
-      AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
-      AND EXISTS (
-        SELECT 1
-        FROM accounts a
-        WHERE
-          a.id = p.account_id
-          AND a.status = 'active'
-          AND (
-            a.approval_limit IS NULL
-            OR p.amount <= a.approval_limit
-            OR (
-              $37::boolean
-              OR NOT EXISTS (
-                SELECT
-                FROM installation_settings
-                WHERE
-                  four_eyes = 'on'
-                  OR (
-                    four_eyes = 'auto'
-                    AND (
-                      four_eyes_since IS NOT NULL
-                      OR (
-                        SELECT count(*)
-                        FROM operators o
-                        WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
-                      ) >= 2
-                    )
-                  )
-              )
-              OR EXISTS (
-                SELECT
-                FROM approvals a
-                WHERE
-                  a.id = $36::uuid
-                  AND a.action = 'payout.release'
-                  AND a.status = 'approved'
-                  AND a.used_at IS NULL
-                  AND a.expires_at > now()
-                  AND a.resource_id IS NOT DISTINCT FROM p.id
-              )
-            )
-          )
-      )
-      AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
-    RETURNING p.id
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  ),
-  posted AS MATERIALIZED (
-    SELECT
-      t.*, CASE WHEN 'unallocated' IN (t.debit, t.credit) THEN 'unallocated' ELSE 'available'
-      END AS head, greatest((t.created_at AT TIME ZONE(SELECT timezone FROM installation_settings))::date, bank.day) AS at_day,
-      row_number() OVER of_owner AS nth,
-      sum(CASE 'available' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS available,
-      sum(CASE 'pending' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS pending,
-      sum(CASE 'blocked' WHEN t.credit THEN t.amount WHEN t.debit THEN - t.amount ELSE 0 END) OVER of_owner AS blocked
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at
-        FROM
-          unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::uuid[], $29::uuid[], $30::bigint[],
-            $31::text[], $32::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, source_id, connection_id, fee, reason, created_at)
-      ) AS t
-      LEFT JOIN ledger_accounts bank ON bank.owner_id = t.connection_id
-      AND bank.kind = 'unallocated'
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    WINDOW of_owner AS (PARTITION BY t.account_id ORDER BY t.id ROWS UNBOUNDED PRECEDING)
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount, sum(lines)::bigint AS lines, max(day) AS day
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount, 0 AS lines, NULL::date AS day
-        FROM posted
-        UNION ALL
-        SELECT account_id, debit, - amount, 0, NULL
-        FROM posted
-        UNION ALL
-        SELECT account_id, head, 0, 1, at_day
-        FROM posted
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET
-      balance = l.balance + s.amount, position = l.position + s.lines, day = greatest(l.day, s.day),
-      open_day = coalesce(l.open_day, greatest(l.day, s.day))
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-    RETURNING l.owner_id, l.kind, l.balance, l.position, l.day, s.amount, s.lines
-  ),
-  moved AS (
-    INSERT INTO
-      ledger_transfers (
-        id, account_id, resource_id, connection_id, position, amount, created_at, debit_after, credit_after, fee, source_id, day,
-        debit, credit, reason
-      )
-    SELECT
-      p.id, p.account_id, p.resource_id, p.connection_id, h.position - h.lines + p.nth, p.amount, p.created_at,
-      d.balance - d.amount + CASE p.debit
-        WHEN 'available' THEN p.available
-        WHEN 'pending' THEN p.pending
-        WHEN 'blocked' THEN p.blocked
-      END,
-      c.balance - c.amount + CASE p.credit
-        WHEN 'available' THEN p.available
-        WHEN 'pending' THEN p.pending
-        WHEN 'blocked' THEN p.blocked
-      END, p.fee, p.source_id, h.day, p.debit, p.credit, p.reason
-    FROM
-      posted p
-      LEFT JOIN balanced h ON h.owner_id = p.account_id
-      AND h.kind = p.head
-      LEFT JOIN balanced d ON d.owner_id = p.account_id
-      AND d.kind = p.debit
-      AND p.debit IN ('available', 'pending', 'blocked')
-      LEFT JOIN balanced c ON c.owner_id = p.account_id
-      AND c.kind = p.credit
-      AND p.credit IN ('available', 'pending', 'blocked')
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
-FROM changed
-UNION ALL
-SELECT NULL, 0, p.owner_id
-FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/creation/NewPayoutStatements.ts findDuplicates
 SELECT DISTINCT ON (k.account_id, k.pix_key_type, k.pix_key, k.amount) t.id, k.account_id, k.pix_key_type, k.pix_key, k.amount
@@ -6133,7 +6133,11 @@ SELECT
   (
     SELECT provider_outcome
     FROM acquirer_exceptions
-    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    WHERE
+      coalesce(payout_id, refund_id) = refunds.id
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+      AND true
   ) AS provider_outcome
 FROM refunds
 WHERE charge_id = ANY ($1::uuid[])
@@ -6147,7 +6151,11 @@ SELECT
   (
     SELECT provider_outcome
     FROM acquirer_exceptions
-    WHERE coalesce(payout_id, refund_id) = refunds.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    WHERE
+      coalesce(payout_id, refund_id) = refunds.id
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+      AND true
   ) AS provider_outcome
 FROM refunds
 WHERE id = $1::uuid;
@@ -6340,7 +6348,11 @@ SELECT
   AND (
     SELECT provider_outcome
     FROM acquirer_exceptions
-    WHERE coalesce(payout_id, refund_id) = p.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    WHERE
+      coalesce(payout_id, refund_id) = p.id
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+      AND true
   ) IS DISTINCT FROM 'failed' AS moved, p.amount,
   coalesce(
     (
@@ -6361,7 +6373,11 @@ SELECT
   AND (
     SELECT provider_outcome
     FROM acquirer_exceptions
-    WHERE coalesce(payout_id, refund_id) = f.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+    WHERE
+      coalesce(payout_id, refund_id) = f.id
+      AND kind = 'contradictory_outcome'
+      AND (status = 'open' OR action IS NOT NULL)
+      AND true
   ) IS DISTINCT FROM 'failed' AS moved, f.amount, f.completed_at AS at,
   json_build_object(
     'name', coalesce(r.receiver ->> 'name', a.legal_name), 'document', coalesce(r.receiver ->> 'document', a.document),
@@ -6449,7 +6465,11 @@ SELECT
     (
       SELECT provider_outcome
       FROM acquirer_exceptions
-      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+      WHERE
+        coalesce(payout_id, refund_id) = o.id
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+        AND true
     ), CASE WHEN state = 'ordered' THEN NULL WHEN returned = amount THEN 'completed' ELSE 'failed'
     END
   ), end_to_end_id
@@ -6462,7 +6482,11 @@ SELECT
     (
       SELECT provider_outcome
       FROM acquirer_exceptions
-      WHERE coalesce(payout_id, refund_id) = o.id AND kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)
+      WHERE
+        coalesce(payout_id, refund_id) = o.id
+        AND kind = 'contradictory_outcome'
+        AND (status = 'open' OR action IS NOT NULL)
+        AND (provider_outcome = 'failed' OR acquirer_exceptions.amount = o.amount)
     ), CASE WHEN status IN ('completed', 'failed') THEN status
     END
   ), NULL

@@ -151,7 +151,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.strictEqual(requested.code, 0, requested.err)
       const approval = JSON.parse(requested.out) as Fields
       const resource = { object: "payout", id: payout.id }
-      assert.deepInclude(approval, { object: "approval", action: "payout.release", status: "pending", resource })
+      assert.deepInclude(approval, { object: "approval", action: "payout.approve", status: "pending", resource })
       assert.strictEqual(
         requested.err,
         `Nothing is done yet. Another operator has until ${String(approval["expires_at"])} to approve it: ` +

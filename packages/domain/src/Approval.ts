@@ -14,7 +14,7 @@ export type ApprovalStatus = typeof ApprovalStatus.Type
 
 /** What a request may do, as `<resource>.<verb>`. */
 export const ApprovalAction = Schema.Literals([
-  "payout.release",
+  "payout.approve",
   "payout.create",
   "key.create",
   "key.update",
@@ -52,7 +52,7 @@ export interface ActionRules {
 const admins = ["admin"] as const
 
 export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
-  "payout.release": { title: "Release a payout", requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "payout.approve": { title: "Approve a payout", requestedBy: ["operator", "admin"], doneWith: "approval" },
   "payout.create": { title: "Create a payout", requestedBy: ["operator", "admin"], doneWith: "approval" },
   "key.create": { title: "Create an API key", requestedBy: admins, doneWith: "repeat" },
   "key.update": { title: "Change the limits of an API key", requestedBy: admins, doneWith: "approval" },

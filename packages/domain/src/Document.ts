@@ -2,7 +2,7 @@
  * CPF and CNPJ: API-11, IN RFB 2.229/2024 (alphanumeric CNPJ).
  *
  * Guarantees
- * - A parsed document is 11 digits (CPF), or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in upper
+ * - A parsed document is 11 digits (CPF), or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without punctuation, in upper
  *   case, with valid check digits.
  * - It is neither a CPF of one repeated digit nor the CNPJ of zeros, which have valid check digits.
  * - Nothing is imported: the clients check documents with it.
@@ -16,9 +16,9 @@ export interface ParsedDocument {
   readonly value: string
 }
 
-/** The document without mask and in upper case, or `undefined` if the text is not a document. */
+/** The document without punctuation and in upper case, or `undefined` if the text is not a document. */
 export const parseDocument = (input: string): ParsedDocument | undefined => {
-  const bare = stripMask(input)
+  const bare = bareOf(input)
   // The shape is tested first: upper-casing turns some letters outside ASCII into ASCII ones.
   const type = documentShape(bare)
   // Of the CNPJs of one repeated digit, only that of zeros has valid check digits.
@@ -30,22 +30,25 @@ export const parseDocument = (input: string): ParsedDocument | undefined => {
   return isValid ? { type, value } : undefined
 }
 
-/** The type of document whose shape a text without mask has, whatever its check digits. */
+/** The type of document whose shape a bare text has, whatever its check digits. */
 export const documentShape = (bare: string): DocumentType | undefined =>
   cpfShape.test(bare) ? "cpf" : cnpjShape.test(bare) ? "cnpj" : undefined
 
-/** The text without `.`, `-`, `/` and spaces. */
-export const stripMask = (input: string): string => input.replace(mask, "")
+/** A bare text: without `.`, `-`, `/` and spaces. */
+export const bareOf = (input: string): string => input.replace(punctuation, "")
 
 export const documentType = (document: string): DocumentType => (document.length === 11 ? "cpf" : "cnpj")
 
-/** The document with its mask: `529.982.247-25`, `12.ABC.345/01DE-35`. */
-export const maskDocument = (document: string): string =>
-  documentType(document) === "cpf"
-    ? document.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")
-    : document.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, "$1.$2.$3/$4-$5")
+/** A bare document with its punctuation: `529.982.247-25`, `12.ABC.345/01DE-35`. Another text as it is. */
+export const punctuated = (text: string): string => {
+  const shape = documentShape(text)
+  if (shape === undefined) return text
+  return shape === "cpf"
+    ? text.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")
+    : text.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, "$1.$2.$3/$4-$5")
+}
 
-const mask = /[.\-/ ]/g
+const punctuation = /[.\-/ ]/g
 const cpfShape = /^[0-9]{11}$/
 const cnpjShape = /^[0-9A-Za-z]{12}[0-9]{2}$/
 const repeated = /^(.)\1*$/

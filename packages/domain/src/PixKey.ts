@@ -7,7 +7,7 @@
  * - The caller gives the type. It is never guessed from the text.
  * - Nothing of effect is imported: the clients check keys with it.
  */
-import { documentShape, parseDocument, stripMask } from "./Document.ts"
+import { documentShape, parseDocument, bareOf } from "./Document.ts"
 
 export const pixKeyTypes = ["cpf", "cnpj", "email", "phone", "random"] as const
 export type PixKeyType = (typeof pixKeyTypes)[number]
@@ -33,7 +33,7 @@ export const pixKeyForms: Readonly<Record<PixKeyType, string>> = {
 /** The key in its DICT form. */
 export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
   if (type === "cpf" || type === "cnpj") {
-    if (documentShape(stripMask(input)) !== type) return malformed
+    if (documentShape(bareOf(input)) !== type) return malformed
     const document = parseDocument(input)
     return document !== undefined ? valid(document.value) : { _tag: "InvalidDocument" }
   }
@@ -45,7 +45,7 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
 export const isPixKey = (type: PixKeyType, input: string): boolean =>
   type === "cpf" || type === "cnpj" ? parseDocument(input)?.type === type : shapes[type].test(input)
 
-/** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
+/** Whether two texts are the same key. Providers write keys with punctuation or in capitals, and do not say their type. */
 export const isSamePixKey = (one: string, other: string): boolean => comparable(one) === comparable(other)
 
 const comparable = (key: string): string => normalPixKey(key) ?? key.toLowerCase()

@@ -3,7 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
-import { documentType, maskDocument, parseDocument } from "../src/Document.ts"
+import { documentType, punctuated, parseDocument } from "../src/Document.ts"
 import { Document } from "../src/DocumentField.ts"
 import { codeOf } from "../src/ErrorCode.ts"
 import { vectors } from "./vectors.ts"
@@ -91,7 +91,8 @@ describe("Document", () => {
       const document = Schema.decodeSync(Document)(input)
       assert.strictEqual(document, value)
       assert.strictEqual(documentType(document), type)
-      assert.strictEqual(maskDocument(document), masked)
+      assert.strictEqual(punctuated(document), masked)
+      assert.strictEqual(punctuated(masked), masked)
       assert.strictEqual(parseDocument(masked)?.value, value)
     })
   }

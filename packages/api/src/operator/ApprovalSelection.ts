@@ -26,7 +26,7 @@ export const selectionOf = (approvals: ReadonlyArray<Approval>): ApprovalSelecti
 }
 
 /** The actions that send money. */
-const sending: ReadonlySet<string> = new Set(["payout.release", "payout.create"])
+const sending: ReadonlySet<string> = new Set(["payout.approve", "payout.create"])
 
 /** Each `balance_after` is that of its request alone: together they move the sum of their differences. */
 const balancesAfter = (approvals: ReadonlyArray<Approval>): ApprovalSelection["balances"] => {

@@ -8,7 +8,7 @@ import {
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 
-import { parsePixKey, pixKeyTypes } from "@pix-payments/domain/PixKey"
+import { normalPixKey } from "@pix-payments/domain/PixKey"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import { personal } from "@pix-payments/domain/PersonalData"
@@ -24,17 +24,8 @@ import { Name } from "./Accounts.ts"
 import { waiting } from "./Approvals.ts"
 import { byId, Id, StatementAccount, StatementAccountInput } from "./Fields.ts"
 
-/** The key in DICT's form, where it is one of any type. */
-export const receivingKey = (key: string): string | undefined => {
-  for (const type of pixKeyTypes) {
-    const parsed = parsePixKey(type, key)
-    if (parsed._tag === "Valid") return parsed.value
-  }
-  return undefined
-}
-
 const PixKey = text(1, 77).check(
-  Schema.makeFilter((key: string) => receivingKey(key) !== undefined, { expected: "a Pix key" })
+  Schema.makeFilter((key: string) => normalPixKey(key) !== undefined, { expected: "a Pix key" })
 )
 
 const HttpsUrl = text(1, 500).check(

@@ -121,9 +121,6 @@ export const exceptionsQuery = {
   account_id: idFilter,
   status: Schema.optionalKey(ExceptionStatus),
   kind: Schema.optionalKey(ExceptionKind),
-  waiting: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
-    description: "`true`: only those that wait for a decision. An open one whose money is being returned does not."
-  }),
   ...createdFilters
 }
 

@@ -20,7 +20,7 @@ export const WaitingCounts = Schema.Struct({
   object: Schema.Literal("waiting"),
   approvals: upTo("Pending requests for an approval."),
   disputes: upTo("Open disputes, which need a defense."),
-  exceptions: upTo("Exceptions that wait for a decision."),
+  exceptions: upTo("Open exceptions."),
   failing_endpoints: upTo("Active webhook endpoints whose last attempt failed."),
   outbox_failures: upTo("Changes whose deliveries could not be created, and are not being retried.")
 }).annotate({ identifier: "WaitingCounts" })

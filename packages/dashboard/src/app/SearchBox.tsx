@@ -55,7 +55,8 @@ const folded = (text: string): string =>
     .replaceAll(/[\u0300-\u036F]/g, "")
     .toLowerCase()
 
-const WAIT_MS = 150
+/** What is written is looked for once nothing is added to it for this long. */
+export const WAIT_MS = 150
 
 export const SearchBox = () => {
   const input = useRef<HTMLInputElement>(null)

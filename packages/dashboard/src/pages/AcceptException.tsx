@@ -2,19 +2,21 @@
  * Accepts an exception: its money goes to a charge, or to an account alone (OPR-82).
  *
  * Guarantees:
- * - A charge is found by what the search understands. Text that leads to none or to several is refused.
- * - The question names the charge, the account, and its balance after it.
+ * - The question names the charge, the account, and its balance after it. The form can be sent only while it does, and sends the
+ *   charge or the account that is shown.
+ * - An id or a whole reference decides by itself. Of several that the search finds, a person chooses one.
  */
 import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
+import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import { legible } from "@pix-payments/domain/Text"
-import { shortIdOf } from "@pix-payments/domain/Uuid"
+import { isUuid, shortIdOf } from "@pix-payments/domain/Uuid"
 import { useSignal } from "@preact/signals"
-import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import { call, type Outcome } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
+import { WAIT_MS } from "../app/SearchBox.tsx"
 import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Facts } from "../parts/Detail.tsx"
@@ -33,17 +35,41 @@ interface Props {
   readonly onDone: () => void
 }
 
+/** A charge or an account that gets the money. */
+interface Receiver {
+  readonly kind: "charge" | "account"
+  readonly id: string
+}
+
+interface Found extends Receiver {
+  readonly title: string
+}
+
+const RECEIVER = "receiver"
+
 export const AcceptException = ({ accept, exception, isUnreadable, onDone, reason }: Props) => {
-  const values = useSignal<Values>({})
-  const sought = textIn(values.value, "charge_id") ?? ""
-  const { charges, problem } = useCharges(sought)
-  const [charge] = charges?.length === 1 ? charges : []
-  // The dialog keeps the action that it opened with.
-  const chargeId = useRef<string | undefined>(undefined)
-  chargeId.current = charge?.id
+  /** Undefined while the dialog is closed. */
+  const values = useSignal<Values | undefined>(undefined)
+  const chosen = useSignal<{ readonly of: string; readonly id: string } | undefined>(undefined)
   const { fields } = words()
   const text = exceptionWords()
-  const cents = isUnreadable ? centsOf(textIn(values.value, "amount") ?? "") : exception.unallocated
+  const isContradiction = exception.kind === "contradictory_outcome"
+  const named = namedBy(exception)
+  const isNamedAlone = isContradiction && named !== undefined
+
+  const sought = (values.value && textIn(values.value, RECEIVER)) ?? ""
+  const { found, problem: unfound } = useFound(sought, isContradiction)
+  const one =
+    found?.length === 1 ? found[0] : found?.find(({ id }) => chosen.value?.of === sought && chosen.value.id === id)
+  const receiver = values.value === undefined ? undefined : sought === "" ? named : one
+  const { problem, shown } = useShown(receiver)
+  const cents = isUnreadable ? centsOf((values.value && textIn(values.value, "amount")) ?? "") : exception.unallocated
+  const isComplete = shown !== undefined && !Number.isNaN(cents)
+  // The dialog keeps the action that it opened with.
+  const sent = useRef<Receiver | undefined>(undefined)
+  sent.current = isComplete ? receiver : undefined
+
+  const wrong = unfound ?? problem
   return (
     <Action
       label={text.accept}
@@ -51,89 +77,178 @@ export const AcceptException = ({ accept, exception, isUnreadable, onDone, reaso
       question={
         <div class="sheet">
           <p>{isUnreadable ? text.askAcceptUnreadable : text.askAccept(money(cents))}</p>
-          <Receiver
-            charge={charge === undefined ? problem && <span class="chip warn">{problem}</span> : legible(charge.title)}
-            accountId={
-              textIn(values.value, "account_id") ?? charge?.account_id ?? (sought === "" ? ofItself(exception) : null)
-            }
-            cents={cents}
-          />
+          {wrong !== undefined && (
+            <p>
+              <span class="chip warn">{wrong}</span>
+            </p>
+          )}
+          {sought !== "" && found !== undefined && found.length > 1 && (
+            <fieldset>
+              <legend>{text.several(found.length)}</legend>
+              {found.map(({ id, kind, title }) => (
+                <label class="inline" key={id}>
+                  <input
+                    type="radio"
+                    name="found"
+                    checked={one?.id === id}
+                    onChange={() => {
+                      chosen.value = { of: sought, id }
+                    }}
+                  />
+                  <span>
+                    {text.kindOf[kind]} <bdi>{legible(title)}</bdi> <span class="id quiet">{shortIdOf(id)}</span>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+          )}
+          {shown !== undefined && (
+            <Facts
+              of={[
+                [
+                  fields.charge,
+                  shown.charge && (
+                    <>
+                      <bdi>
+                        {legible([money(shown.charge.amount), shown.charge.reference].filter(Boolean).join(" · "))}
+                      </bdi>{" "}
+                      <span class="id quiet">{shortIdOf(shown.charge.id)}</span>
+                    </>
+                  )
+                ],
+                [
+                  fields.account,
+                  <>
+                    <bdi>{legible(shown.account.name)}</bdi> <span class="id quiet">{shortIdOf(shown.account.id)}</span>
+                  </>
+                ],
+                [approvalWords().balanceAfter, isComplete && <b>{money(shown.account.balance.available + cents)}</b>]
+              ]}
+            />
+          )}
         </div>
       }
       fields={[
         ...(isUnreadable ? [{ name: "amount", label: fields.amount, hint: text.amountHint }] : []),
-        {
-          name: "charge_id",
-          label: text.charge,
-          hint: text.chargeHint,
-          initial: exception.charge_id ?? undefined,
-          isOptional: true
-        },
-        { name: "account_id", label: text.account, hint: text.accountHint, kind: "account", isOptional: true },
+        ...(isNamedAlone
+          ? []
+          : [
+              {
+                name: RECEIVER,
+                label: isContradiction ? text.kindOf.account : text.receiver,
+                hint: isContradiction
+                  ? text.contradictedHint
+                  : named === undefined
+                    ? text.receiverHint
+                    : `${text.receiverHint} ${text.receiverNamed}`,
+                isOptional: named !== undefined
+              }
+            ]),
         reason
       ]}
       onValues={(written) => {
-        values.value = written ?? {}
+        values.value = written
       }}
-      canSubmit={charges !== undefined}
-      run={(written, files, key) =>
-        accept(chargeId.current === undefined ? written : { ...written, charge_id: chargeId.current }, files, key)
-      }
+      canSubmit={isComplete}
+      run={async (written, files, key) => {
+        const to = sent.current
+        return ofField(await accept({ ...written, ...(to && { [`${to.kind}_id`]: to.id }) }, files, key))
+      }}
       onDone={onDone}
     />
   )
 }
 
-/** The charges that a text leads to, undefined while they are looked for, and why it is not one. */
-const useCharges = (sought: string) => {
-  const { value } = useLoaded(sought, async (signal) => {
-    const outcome = sought === "" ? undefined : await call((api) => api.search.find({ query: { q: sought } }), signal)
-    const found = outcome?._tag === "Done" ? outcome.value.data : []
-    const problem = outcome?._tag === "Failed" ? textOf(outcome.problem) : undefined
-    return { _tag: "Done", value: { sought, charges: found.filter(({ kind }) => kind === "charge"), problem } } as const
-  })
-  if (value?.sought !== sought) return { charges: undefined, problem: undefined }
-  const { charges, problem = exceptionWords().notOne(charges.length) } = value
-  return { charges, problem: sought === "" ? undefined : problem }
+/** What the server takes where nothing is chosen: the account of a payout or of what is contradicted, else the payment's charge. */
+const namedBy = ({ account_id, charge_id, kind, payout_id }: AcquirerException): Receiver | undefined => {
+  if (account_id !== null && (payout_id !== null || kind === "contradictory_outcome")) {
+    return { kind: "account", id: account_id }
+  }
+  return charge_id === null || kind === "contradictory_outcome" ? undefined : { kind: "charge", id: charge_id }
 }
 
-/** What came back of a payout, and what contradicts an order, is of its account. */
-const ofItself = ({ account_id, kind, payout_id }: AcquirerException): string | null =>
-  payout_id !== null || kind === "contradictory_outcome" ? account_id : null
+/** A refused charge or account is what the one field says. */
+const ofField = <A,>(outcome: Outcome<A>): Outcome<A> => {
+  if (outcome._tag === "Done") return outcome
+  const isReceiver = (each: string) => each === "charge_id" || each === "account_id"
+  const details = outcome.problem.details.map((each) => (isReceiver(each) ? RECEIVER : each))
+  return { _tag: "Failed", problem: { ...outcome.problem, details } }
+}
 
-const Receiver = ({
-  accountId,
-  cents,
-  charge
-}: {
-  readonly charge: ComponentChildren
-  readonly accountId: string | null
-  readonly cents: number
-}) => {
-  const { fields } = words()
-  const { value } = useLoaded(accountId ?? "", async (signal): Promise<Outcome<OperatorAccount | undefined>> =>
-    accountId === null
-      ? { _tag: "Done", value: undefined }
-      : call((api) => api.accounts.retrieve({ params: { id: accountId } }), signal)
-  )
-  const account = value?.id === accountId ? value : undefined
-  return (
-    <Facts
-      of={[
-        [fields.charge, charge && <bdi>{charge}</bdi>],
-        [
-          fields.account,
-          account && (
-            <>
-              <bdi>{legible(account.name)}</bdi> <span class="id quiet">{shortIdOf(account.id)}</span>
-            </>
-          )
-        ],
-        [
-          approvalWords().balanceAfter,
-          account && !Number.isNaN(cents) && <b>{money(account.balance.available + cents)}</b>
-        ]
-      ]}
-    />
-  )
+/** What a text leads to; undefined while it is looked for, or where nothing is written. */
+const useFound = (sought: string, isAccountsOnly: boolean) => {
+  const { isLoading, problem, value } = useLoaded(sought, async (signal) => {
+    if (sought !== "") await new Promise((resolve) => setTimeout(resolve, WAIT_MS))
+    signal.throwIfAborted()
+    const outcome = sought === "" ? NOTHING : await find(sought, signal)
+    if (outcome._tag === "Failed") return outcome
+    const found = isAccountsOnly ? outcome.value.filter(({ kind }) => kind === "account") : outcome.value
+    return { _tag: "Done", value: { sought, found } } as const
+  })
+  if (sought === "") return {}
+  if (value?.sought !== sought) return isLoading || problem === undefined ? {} : { problem: textOf(problem) }
+  return { found: value.found, problem: value.found.length === 0 ? exceptionWords().noReceiver : undefined }
+}
+
+const NOTHING = { _tag: "Done", value: [] } as const
+
+const find = async (sought: string, signal: AbortSignal): Promise<Outcome<ReadonlyArray<Found>>> => {
+  if (isUuid(sought)) {
+    const id = sought.toLowerCase()
+    const charge = await call((api) => api.charges.retrieve({ params: { id }, query: {} }), signal)
+    if (charge._tag === "Done") return { _tag: "Done", value: [{ kind: "charge", id, title: "" }] }
+    if (charge.problem.code !== "NOT_FOUND") return charge
+    const account = await call((api) => api.accounts.retrieve({ params: { id } }), signal)
+    if (account._tag === "Done") return { _tag: "Done", value: [{ kind: "account", id, title: "" }] }
+    if (account.problem.code !== "NOT_FOUND") return account
+  }
+  const named = await call((api) => api.charges.list({ query: { reference: sought, limit: 50 } }), signal)
+  if (named._tag === "Failed" && named.problem.code !== "VALIDATION_ERROR") return named
+  if (named._tag === "Done" && named.value.data.length > 0) {
+    return {
+      _tag: "Done",
+      value: named.value.data.map(({ amount, customer, id }) => ({
+        kind: "charge",
+        id,
+        title: [money(amount), customer?.name].filter(Boolean).join(" · ")
+      }))
+    }
+  }
+  const results = await call((api) => api.search.find({ query: { q: sought } }), signal)
+  if (results._tag === "Failed") return results
+  return {
+    _tag: "Done",
+    value: results.value.data.flatMap(({ id, kind, title }): ReadonlyArray<Found> => {
+      return kind === "charge" || kind === "account" ? [{ kind: kind as Receiver["kind"], id, title }] : []
+    })
+  }
+}
+
+interface Shown {
+  readonly id: string
+  readonly charge: OperatorCharge | undefined
+  readonly account: OperatorAccount
+}
+
+/** The charge and the account that get the money; undefined while they are read, and where they cannot be. */
+const useShown = (
+  receiver: Receiver | undefined
+): { readonly shown?: Shown | undefined; readonly problem?: string | undefined } => {
+  const { isLoading, problem, value } = useLoaded(receiver?.id ?? "", (signal) => read(receiver, signal))
+  if (receiver === undefined) return {}
+  if (value?.id === receiver.id) return { shown: value }
+  return isLoading || problem === undefined ? {} : { problem: textOf(problem) }
+}
+
+const read = async (receiver: Receiver | undefined, signal: AbortSignal): Promise<Outcome<Shown | undefined>> => {
+  if (receiver === undefined) return { _tag: "Done", value: undefined }
+  const { id, kind } = receiver
+  const charge =
+    kind === "charge" ? await call((api) => api.charges.retrieve({ params: { id }, query: {} }), signal) : undefined
+  if (charge?._tag === "Failed") return charge
+  const accountId = charge?.value.account_id ?? id
+  const account = await call((api) => api.accounts.retrieve({ params: { id: accountId } }), signal)
+  return account._tag === "Failed"
+    ? account
+    : { _tag: "Done", value: { id, charge: charge?.value, account: account.value } }
 }

@@ -17,7 +17,6 @@ export const Exceptions = () => {
       filters={[
         { name: "status", label: fields.status, options: exceptionStatuses },
         { name: "kind", label: text.kind, options: exceptionKinds, nameOf: kindName },
-        { name: "waiting", label: text.action, options: ["true"], nameOf: () => text.undecided },
         { name: "created", label: fields.created, kind: "period" },
         { name: "account_id", label: fields.account, kind: "account" }
       ]}

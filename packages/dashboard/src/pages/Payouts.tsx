@@ -1,4 +1,4 @@
-/** The list of payouts, and the release of those that wait for a person. */
+/** The list of payouts, and the approval of those that wait for a person. */
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { useSignal } from "@preact/signals"

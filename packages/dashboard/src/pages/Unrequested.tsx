@@ -1,4 +1,4 @@
-/** Pending payouts above the limit of their account that wait for somebody to request their release. */
+/** Pending payouts above the limit of their account that wait for somebody to request their approval. */
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { ApprovePayout } from "../parts/ApprovePayout.tsx"

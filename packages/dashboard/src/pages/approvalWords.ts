@@ -8,7 +8,7 @@ type States = Readonly<Record<ApprovalStatus, string>>
 const en = {
   action: "Request",
   actionNames: {
-    "payout.release": "Release a payout",
+    "payout.approve": "Approve a payout",
     "payout.create": "Create a payout",
     "key.create": "Create an API key",
     "key.update": "Change the limits of an API key",
@@ -118,13 +118,13 @@ const en = {
   select: (what: string, by: string) => `Select: ${what}, requested by ${by}`,
   unselect: "Clear selection",
   unrequested: "Payouts above the limit without a request",
-  unrequestedNote: "Their release is requested on the page of the payout."
+  unrequestedNote: "Their approval is requested on the page of the payout."
 }
 
 const pt: typeof en = {
   action: "Pedido",
   actionNames: {
-    "payout.release": "Liberar um pagamento",
+    "payout.approve": "Aprovar um pagamento",
     "payout.create": "Criar um pagamento",
     "key.create": "Criar uma chave de API",
     "key.update": "Alterar os limites de uma chave de API",
@@ -228,7 +228,7 @@ const pt: typeof en = {
   select: (what: string, by: string) => `Selecionar: ${what}, pedido por ${by}`,
   unselect: "Limpar seleção",
   unrequested: "Pagamentos acima do limite sem pedido",
-  unrequestedNote: "A liberação é pedida na página do pagamento."
+  unrequestedNote: "A aprovação é pedida na página do pagamento."
 }
 
 export const approvalWords = inBoth({ en, pt })

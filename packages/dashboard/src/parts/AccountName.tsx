@@ -49,9 +49,10 @@ export const AccountName = ({ id }: { readonly id: string }) => {
   return <bdi title={id}>{accountName(known, id)}</bdi>
 }
 
-/** The accounts of a choice, as its options. One that is chosen and not among them is one too. */
+/** The accounts of a choice, as its options; of equal names with their short ids. One that is chosen and not among them is one too. */
 export const AccountOptions = ({ chosen }: { readonly chosen: string | null | undefined }) => {
   const known = useAccountNames()
+  const all = [...known.values()]
   const isListed = chosen === null || chosen === undefined || chosen === "" || known.has(chosen)
   return (
     <>
@@ -62,7 +63,7 @@ export const AccountOptions = ({ chosen }: { readonly chosen: string | null | un
       )}
       {[...known].map(([id, name]) => (
         <option value={id} selected={id === chosen} key={id}>
-          {name}
+          {all.indexOf(name) === all.lastIndexOf(name) ? name : `${name} ${shortIdOf(id)}`}
         </option>
       ))}
     </>

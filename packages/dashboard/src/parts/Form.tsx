@@ -6,7 +6,6 @@
 import { useEffect, useRef } from "preact/hooks"
 import type { Problem } from "../app/Client.ts"
 import { language, words } from "../words/Words.ts"
-import { AccountOptions } from "./AccountName.tsx"
 import { textOf } from "./Problem.tsx"
 
 export interface Field {
@@ -15,11 +14,8 @@ export interface Field {
   readonly label: string
   /** What it accepts: shown below it, and after a refusal. */
   readonly hint?: string
-  /**
-   * `secret` is not shown while it is written, `files` are several, `instant` is a date and a time in the page's zone, `account` is
-   * an account by its name, or none.
-   */
-  readonly kind?: "account" | "text" | "instant" | "long" | "secret" | "choice" | "choices" | "files"
+  /** `secret` is not shown while it is written, `files` are several, `instant` is a date and a time in the page's zone. */
+  readonly kind?: "text" | "instant" | "long" | "secret" | "choice" | "choices" | "files"
   readonly options?: ReadonlyArray<string>
   /** The word of an option. */
   readonly nameOf?: (option: string) => string
@@ -159,11 +155,6 @@ const OneField = ({
               {nameOf?.(option) ?? option}
             </option>
           ))}
-        </select>
-      ) : kind === "account" ? (
-        <select {...common} ref={input as preact.RefObject<HTMLSelectElement>}>
-          <option value="" />
-          <AccountOptions chosen={initial} />
         </select>
       ) : kind === "long" ? (
         <textarea {...common} rows={5} defaultValue={initial} ref={input as preact.RefObject<HTMLTextAreaElement>} />

@@ -70,15 +70,9 @@ export class Closes extends Context.Service<
       const accounts = yield* closeAccounts
       const connections = yield* closeConnections
 
-      const lastEndedDay = Effect.gen(function* () {
-        const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS
-        const [row] = yield* orUnavailable(sql.unsafe<{ day: string }>(...lastDayAt({ ms })))
-        return row!.day
-      })
-
       return Closes.of({
         closeDue: Effect.gen(function* () {
-          const through = yield* lastEndedDay
+          const through = yield* lastEndedDay(sql)
           const closing = Effect.zipWith(accounts(through), connections(through), (one, other) => one + other)
           const connection = yield* sql.reserve
           return Option.getOrElse(yield* exclusively(connection, closing, CLOSING_LOCK), () => 0)
@@ -285,13 +279,20 @@ const logFailure = (ownerId: string, reason: string) =>
   Effect.annotateLogs(Effect.logError("a day could not be closed", reason), { owner_id: ownerId })
 
 /** The last day that had ended at a time, in milliseconds since 1970. */
-export const lastDayAt = statement(
+const lastDayAt = statement(
   { ms: value("double precision") },
   ({ ms }) => `SELECT (${dayOf(`to_timestamp(${ms} / 1000)`)} - 1)::text AS day`
 )
 
 /** A day is closed this long after its end. */
 export const CLOSED_AFTER_MS = 600_000
+
+/** The last day of the installation's zone that is to be closed now, or was a while ago, which is in milliseconds. */
+export const lastEndedDay = Effect.fnUntraced(function* (sql: SqlClient, agoMs = 0) {
+  const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS - agoMs
+  const [row] = yield* orUnavailable(sql.unsafe<{ day: string }>(...lastDayAt({ ms })))
+  return row!.day
+})
 
 /** Accounts, and connections with money of nobody, that have transfers of ended days. */
 const findDue = statement(

@@ -5,7 +5,6 @@
  *
  * Rules: OPR-264.
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,7 +14,7 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { LimitedTo } from "../database/statements/Paging.ts"
 import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { CLOSED_AFTER_MS, dueConnections, lastDayAt } from "./Closes.ts"
+import { dueConnections, lastEndedDay } from "./Closes.ts"
 
 /** An owner, and its first day without a close. */
 export interface OverdueClose {
@@ -39,9 +38,7 @@ export class OverdueCloses extends Context.Service<
 
       const list: OverdueCloses["Service"]["list"] = Effect.fnUntraced(function* (limit) {
         const accounts = yield* LimitedTo
-        const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS - OVERDUE_AFTER_MS
-        const [row] = yield* orUnavailable(sql.unsafe<{ day: string }>(...lastDayAt({ ms })))
-        const through = row!.day
+        const through = yield* lastEndedDay(sql, OVERDUE_AFTER_MS)
         return yield* orUnavailable(
           sql.unsafe<OverdueClose>(
             ...(accounts === undefined ? findAll({ through, limit }) : findOf({ through, limit, accounts }))

@@ -152,10 +152,7 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
       return `failed:${externalId ?? notification.txid}`
     case "charge.refunded":
     case "charge.returned":
-      // A bank may give one id to returns of two Pix. What names no request is the simulator's.
-      if (externalId === undefined || notification.requestId === undefined)
-        return returnKey(externalId ?? notification.endToEndId)
-      return returnKey(`${notification.endToEndId}/${externalId}`)
+      return returnKey(externalId ?? notification.endToEndId)
     case "return.completed":
       return returnKey(notification.orderId)
     case "return.failed":

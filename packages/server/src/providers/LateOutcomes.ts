@@ -40,8 +40,9 @@ export const lateFrom = (answer: ReturnOutcome): LateOutcome =>
 export const IN_FORCE = "kind = 'contradictory_outcome' AND (status = 'open' OR action IS NOT NULL)"
 
 /** What the provider says of a payout or order where it contradicts the books, as SQL; else null. */
-export const contradictionOf = (subjectId: string): string =>
-  `(SELECT provider_outcome FROM acquirer_exceptions WHERE coalesce(payout_id, refund_id) = ${subjectId} AND ${IN_FORCE})`
+export const contradictionOf = (subjectId: string, condition = "true"): string =>
+  `(SELECT provider_outcome FROM acquirer_exceptions
+    WHERE coalesce(payout_id, refund_id) = ${subjectId} AND ${IN_FORCE} AND ${condition})`
 
 /** The order was ended, or its exception was accepted, while it was examined: the transaction is repeated. */
 export class ChangedMeanwhile extends Data.TaggedError("ChangedMeanwhile")<{}> {}

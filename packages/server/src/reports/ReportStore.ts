@@ -224,6 +224,9 @@ const namesOf = (payouts: ReadonlyArray<PayoutNames>) => ({
   references: named(payouts.flatMap(({ reference }) => reference ?? []))
 })
 
+/** A smaller one is of what came back of a payout that failed after all. */
+const OF_ALL = "(provider_outcome = 'failed' OR acquirer_exceptions.amount = o.amount)"
+
 const findKnown = statement(
   { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
@@ -239,7 +242,7 @@ const findKnown = statement(
     end_to_end_id
   FROM acquirer_orders o WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
   UNION ALL
-  SELECT 'payout', o.id::text, amount, coalesce(${contradictionOf("o.id")},
+  SELECT 'payout', o.id::text, amount, coalesce(${contradictionOf("o.id", OF_ALL)},
     CASE WHEN status IN ('completed', 'failed') THEN status END), NULL
   FROM payouts o WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId}`
 )

@@ -92,8 +92,9 @@ export class Sweep extends Context.Service<
             yield* store.returnsFailed(due.connectionId)
           }
           startMs = range.toMs < due.nowMs ? range.toMs : null
-          if (startMs === null && problem === undefined) yield* losses.raise(due.connectionId)
-          yield* store.returnsRead(due.connectionId, startMs)
+          const isWhole = yield* store.returnsRead(due.connectionId, startMs)
+          // Its return may be in a part that failed.
+          if (startMs === null && isWhole) yield* losses.raise(due.connectionId)
         }
         if (problem !== undefined) return yield* Effect.failCause(problem)
       })

@@ -45,8 +45,8 @@ export class SweepStore extends Context.Service<
     readonly lastDaysFailed: (connectionId: string, fromMs: number) => Effect.Effect<void, Unavailable>
     /** Stores the number of entries that are not the connection's. */
     readonly metForeign: (connectionId: string, count: number) => Effect.Effect<void, Unavailable>
-    /** Stores where the reading of payments that have a return goes on; null at its end. */
-    readonly returnsRead: (connectionId: string, untilMs: number | null) => Effect.Effect<void, Unavailable>
+    /** Stores where the reading of payments that have a return goes on; null at its end. Whether nothing of it failed. */
+    readonly returnsRead: (connectionId: string, untilMs: number | null) => Effect.Effect<boolean, Unavailable>
     /** A part of it could not be read: the next reading begins within an hour. */
     readonly returnsFailed: (connectionId: string) => Effect.Effect<void, Unavailable>
     /** Ends the lease: the connection is due again after a time. */
@@ -125,15 +125,16 @@ export class SweepStore extends Context.Service<
               WHERE id = ${connectionId}::uuid`)
           ),
         returnsRead: (connectionId, untilMs) =>
-          Effect.asVoid(
-            write(sql`
+          Effect.map(
+            write(sql<{ is_whole: boolean }>`
               UPDATE acquirer_connections SET returns_from = to_timestamp(${untilMs}::double precision / 1000)
-              WHERE id = ${connectionId}::uuid`)
+              WHERE id = ${connectionId}::uuid RETURNING returns_at > now() - interval '${sql.literal(FAILED_AGO)}' AS is_whole`),
+            ([row]) => row?.is_whole === true
           ),
         returnsFailed: (connectionId) =>
           Effect.asVoid(
             write(sql`
-              UPDATE acquirer_connections SET returns_at = now() - interval '23 hours' WHERE id = ${connectionId}::uuid`)
+              UPDATE acquirer_connections SET returns_at = now() - interval '${sql.literal(FAILED_AGO)}' WHERE id = ${connectionId}::uuid`)
           ),
         lastDaysRead: (connectionId, untilMs) =>
           Effect.asVoid(
@@ -165,6 +166,9 @@ interface DueRow {
   readonly last_days_from: Date | null
   readonly returns_from: Date | null
 }
+
+/** The start that a reading of returns gets when a part of it fails: an hour before it is due again. None takes as long. */
+const FAILED_AGO = "23 hours"
 
 /** Of a sweep: longer than one page takes. */
 export const LEASE_MS = 3 * 60_000

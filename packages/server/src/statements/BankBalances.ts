@@ -10,7 +10,6 @@
  */
 import { profiles } from "@pix-payments/api-pix/Profiles"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +17,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { CLOSED_AFTER_MS, lastDayAt } from "../ledger/Closes.ts"
+import { lastEndedDay } from "../ledger/Closes.ts"
 import { Statements } from "../ledger/statements/Statements.ts"
 import { Acquirer } from "../providers/Acquirer.ts"
 import { BankDays } from "./BankDays.ts"
@@ -43,12 +42,6 @@ export class BankBalances extends Context.Service<
       const days = yield* ReconciliationDays
       const write = runToCompletion(sql)
 
-      const lastEndedDay = Effect.gen(function* () {
-        const ms = (yield* Clock.currentTimeMillis) - CLOSED_AFTER_MS
-        const [row] = yield* orUnavailable(sql.unsafe<{ day: string }>(...lastDayAt({ ms })))
-        return row!.day
-      })
-
       const booksOf = Effect.fnUntraced(function* (bankAccount: string) {
         let sum = 0
         for (const connectionId of yield* bankDays.connectionsOf(bankAccount))
@@ -58,13 +51,13 @@ export class BankBalances extends Context.Service<
 
       return BankBalances.of({
         requestNightly: Effect.gen(function* () {
-          const day = yield* lastEndedDay
+          const day = yield* lastEndedDay(sql)
           const due = yield* orUnavailable(sql.unsafe<{ id: string }>(...findUnread({ day, having: HAVING })))
           for (const { id } of due) yield* days.request(id, day)
         }),
 
         read: Effect.fnUntraced(function* ({ bankAccount, day, id }) {
-          if (bankAccount === SIMULATOR_CONNECTION || day !== (yield* lastEndedDay)) return false
+          if (bankAccount === SIMULATOR_CONNECTION || day !== (yield* lastEndedDay(sql))) return false
           const answer = yield* acquirer.providerFor(bankAccount).pipe(
             Effect.flatMap(({ balance = Effect.undefined }) => balance),
             Effect.result

@@ -47,10 +47,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           visit.assertNoFault()
 
           await page.goto(`/exceptions/${dismissed.id}`)
-          await visit.press("Accept")
-          await visit.fill("Accept", { "Charge optional": "not an id" })
-          await page.getByText("Not accepted. A charge of this connection").waitFor()
-          await page.keyboard.press("Escape")
           await visit.press("Dismiss")
           await visit.submit("Dismiss", { Reason: "a transfer between our own accounts" })
           await page.getByText("a transfer between our own accounts").waitFor()
@@ -58,54 +54,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
         assert.strictEqual(yield* availableOf(key), 5990)
         const after = yield* operated<{ action: string; resolved_by: string }>("GET", `/exceptions/${dismissed.id}`)
         assert.strictEqual(after.action, "dismiss")
-      })
-  )
-
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-82: an exception is accepted into an account chosen by its name, or a charge found by its reference, which the question names",
-    () =>
-      Effect.gen(function* () {
-        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
-        const { key } = yield* makeCaller({ account: { name: "Livraria Capitu" } })
-        yield* paidCharge(key, 1000)
-        const charge = yield* created(key, { amount: 5678, reference: "pedido-77" })
-        const exceptionIds: Array<string> = []
-        for (const amount of [1234, 5678]) {
-          const payment = paymentOf("", { amount, key: "pix@example.com" })
-          yield* notified(payment)
-          exceptionIds.push((yield* exceptionOf(payment.endToEndId)).id)
-        }
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          const dialog = page.getByRole("dialog")
-          await page.goto(`/exceptions/${exceptionIds[0]}`)
-          await visit.signIn(operatorToken)
-          await visit.press("Accept")
-          await dialog.getByLabel("Account optional").selectOption("Livraria Capitu")
-          const fact = (name: string, value: string) =>
-            dialog.locator("dt", { hasText: name }).locator("+ dd").getByText(value).waitFor()
-          await fact("Account", "Livraria Capitu")
-          await fact("Balance after", "R$ 22,34")
-          await visit.look("exception-accept")
-          await visit.submit("Accept")
-          await page.getByRole("main").getByRole("link", { name: "Livraria Capitu" }).waitFor()
-
-          await page.goto(`/exceptions/${exceptionIds[1]}`)
-          await visit.press("Accept")
-          await dialog.getByLabel("Charge optional").fill("no such charge")
-          await dialog.getByText("No charge is found by this.").waitFor()
-          await dialog.getByLabel("Charge optional").fill("pedido-77")
-          await fact("Charge", "56,78")
-          await fact("Account", "Livraria Capitu")
-          await fact("Balance after", "R$ 79,12")
-          await page.setViewportSize({ width: 390, height: 844 })
-          await visit.look("exception-accept-phone")
-          await visit.submit("Accept")
-          await page.getByText("accepted", { exact: true }).first().waitFor()
-          visit.assertNoFault()
-        })
-        assert.strictEqual(yield* availableOf(key), 7912)
-        assert.strictEqual((yield* operated<{ status: string }>("GET", `/charges/${charge.id}`)).status, "paid")
       })
   )
 

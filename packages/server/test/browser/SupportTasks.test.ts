@@ -1,5 +1,5 @@
 /** The tasks of support and of a first day, each within the clicks of the task list in docs/dashboard.md. */
-import { layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import type { Stats } from "@pix-payments/api/operator/Stats"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
@@ -173,6 +173,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of 
             await waitForCount(reasons.getByRole("link"), 1)
             await reasons.getByRole("link").click()
             await page.getByText("3 rows · R$ 297,00").waitFor()
+            const { searchParams } = new URL(page.url())
+            const [created, failed] = ["created_after", "failed_after"].map((name) =>
+              Date.parse(searchParams.get(name) ?? "")
+            )
+            assert.strictEqual(failed! + 1 - created!, 31 * 24 * HOUR_MS)
           })
           await page.goBack()
           await reasons.getByRole("link", { name: "4 charges refused by the simulator" }).waitFor()

@@ -53,7 +53,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
   )
 
   it.effect.skipIf(!hasBrowser)(
-    "OPR-80, OPR-144: the first page has the exceptions that wait for a decision, with the money of them that is not allocated",
+    "OPR-80, OPR-144, OPR-215: the first page has all open exceptions, with the money of them that is not allocated, also of a return that only a person ends",
     () =>
       Effect.gen(function* () {
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService
@@ -62,19 +62,18 @@ layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
         yield* notified(paymentOf(id, { amount: 900 }))
         const med = { _tag: "med.opened", txid: "", endToEndId: newPix(), externalId: newPix(), reason: "x" } as const
         yield* notified({ ...med, amount: 50_000 })
-        // 30,00 on their way back.
+        // 30,00 whose return hangs.
         yield* overdueReturn
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
           await visit.signIn(operatorToken)
-          const row = page.getByRole("link", { name: "2 exceptions wait for a decision" })
-          await row.getByText("R$ 9,00 not allocated").waitFor()
+          const row = page.getByRole("link", { name: "3 exceptions wait for a decision" })
+          await row.getByText("R$ 39,00 not allocated").waitFor()
           await visit.look("waiting-exceptions")
           await page.setViewportSize({ width: 390, height: 844 })
           await visit.look("waiting-exceptions-phone")
           await row.click()
-          await waitForCount(page.locator("a.row"), 2)
-          await page.getByRole("list", { name: "Filters that are on" }).getByText("to be made").waitFor()
+          await waitForCount(page.locator("a.row"), 3)
           visit.assertNoFault()
         })
       })

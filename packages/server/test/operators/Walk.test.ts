@@ -140,7 +140,7 @@ const makeCallers = Effect.gen(function* () {
 const withPersonalData: ReadonlySet<ApprovalAction> = new Set([
   "connection.update",
   "connection.register_webhook",
-  "payout.release",
+  "payout.approve",
   "payout.create",
   "payout.settle",
   "connection.create",

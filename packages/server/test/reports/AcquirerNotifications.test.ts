@@ -1,7 +1,6 @@
 /** Notifications of the acquirer: duplicates, and those that come before the payment. */
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
-import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
@@ -20,7 +19,6 @@ import {
   simulated,
   eventStatusesOf
 } from "../support/Money.ts"
-import { newPix, notified } from "../support/Exceptions.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -53,23 +51,6 @@ const heardOnce = (path: string, body: Fields = {}) =>
   })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of a report changes nothing", (it) => {
-  it.effect("DSP-10: and returns of two Pix to which a bank gives one id are two", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      for (let count = 0; count < 2; count++) {
-        const [{ id }, endToEndId] = [yield* created(key, { amount: 1000 }), newPix()]
-        const txid = txidFromId(id)
-        yield* notified({ _tag: "charge.paid", txid, endToEndId, amount: 1000 })
-        const fact = { txid, endToEndId, externalId: "D1", requestId: `${endToEndId}/1` } as const
-        yield* notified({ _tag: "charge.refunded", ...fact, amount: 400 })
-        yield* notified({ _tag: "charge.refunded", ...fact, amount: 400 })
-        assert.strictEqual((yield* balanceOf(key)).available, 600 * (count + 1))
-      }
-      yield* assertLedgerHolds
-    })
-  )
-
   it.effect("DSP-10, OPR-32: of a MED, after it was won too: the money is blocked once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService

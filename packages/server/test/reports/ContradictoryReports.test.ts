@@ -57,6 +57,19 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
           assert.strictEqual(yield* availableOf(bank.key), 5000)
           yield* assertBooks(bank)
         }
+        // A part of it comes back in between.
+        payouts.settle(atBank, { overrules: true })
+        yield* sweepNow(bank)
+        Result.getOrThrow(payouts.receiveReturn(atBank, 2000))
+        for (let round = 0; round < 2; round += 1) {
+          yield* sweepNow(bank)
+          yield* assertBooks(bank)
+          payouts.settle(atBank, { ...closed, overrules: true })
+          yield* sweepNow(bank)
+          payouts.settle(atBank, { overrules: true })
+        }
+        yield* sweepNow(bank)
+        yield* assertBooks(bank)
         // A sweep of what is known writes nothing.
         const recorded = yield* notificationsOf(bank)
         yield* sweepNow(bank)

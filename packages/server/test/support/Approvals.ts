@@ -63,7 +63,7 @@ export const someCredentials = Effect.gen(function* () {
 })
 
 const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, TestService | SqlClient>>> = {
-  "payout.release": Effect.gen(function* () {
+  "payout.approve": Effect.gen(function* () {
     const { payout } = yield* payoutAboveLimit()
     return {
       method: "POST",

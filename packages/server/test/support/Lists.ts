@@ -187,7 +187,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/exceptions": {
       table: "acquirer_exceptions",
       values: { status: exceptionStatuses, kind: exceptionKinds },
-      walked: { ...created, account_id: [accountId], waiting: ["true"] }
+      walked: { ...created, account_id: [accountId] }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",
@@ -286,7 +286,6 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "paid_before") return `paid_at < '${value}'`
   if (filter === "failed_after") return failed(table, `> '${value}'`)
   if (filter === "failed_before") return failed(table, `< '${value}'`)
-  if (filter === "waiting") return "status = 'open' AND action IS NULL"
   if (filter === "deadline_before") return `status IN ('open', 'under_review') AND defense_deadline_at < '${value}'`
   if (filter === "order") return "status IN ('open', 'under_review') AND defense_deadline_at IS NOT NULL"
   if (filter === "q" || filter === "same_payer_as") return "false"

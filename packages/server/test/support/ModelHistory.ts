@@ -238,7 +238,7 @@ const actOnce = (
     const { id: payoutId } = history.payouts[command.payout]!
     switch (command.action) {
       case "approve":
-        return Payouts.use(({ release }) => answered(release(payoutId), ({ status }) => status))
+        return Payouts.use(({ approve }) => answered(approve(payoutId), ({ status }) => status))
       case "cancel":
         return Payouts.use(({ cancel }) => answered(cancel(payoutId), ({ status }) => status))
       case "complete":

@@ -111,7 +111,7 @@ const worldOf = Effect.fnUntraced(function* (url: string, person: Personal) {
   )
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
-  const [approval] = yield* requestedRelease(accountId, waiting.id, operator.id, person)
+  const [approval] = yield* requestedApproval(accountId, waiting.id, operator.id, person)
   const [channel] = yield* alertChannel(url)
   const audit = yield* operated<{ data: ReadonlyArray<{ id: string }> }>("GET", "/audit?limit=1")
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -191,8 +191,8 @@ const connected = ({ pixKey }: Personal) =>
       VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${pixKey}, now()) RETURNING id`
   })
 
-/** A request for the release of a payout, as of an operator who may request none: it cannot be done. */
-const requestedRelease = (accountId: string, payoutId: string, by: string, { document, name, pixKey }: Personal) =>
+/** A request for the approval of a payout, as of an operator who may request none: it cannot be done. */
+const requestedApproval = (accountId: string, payoutId: string, by: string, { document, name, pixKey }: Personal) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const payout = {
@@ -217,7 +217,7 @@ const requestedRelease = (accountId: string, payoutId: string, by: string, { doc
     return yield* sql<{ id: string }>`
       INSERT INTO approvals (id, action, resource_id, account_id, request, payout, fingerprint, requested_by, status,
         expires_at, created_at)
-      VALUES (uuidv7(), 'payout.release', ${payoutId}::uuid, ${accountId}::uuid,
+      VALUES (uuidv7(), 'payout.approve', ${payoutId}::uuid, ${accountId}::uuid,
         ${JSON.stringify({ document, pix_key: pixKey })}::json, ${JSON.stringify(payout)}::json, uuidv7()::text, ${by}::uuid,
         'pending', now() + interval '1 hour', now())
       RETURNING id`

@@ -12,6 +12,8 @@ import { now } from "../../parts/Time.tsx"
 import { todayWords } from "./todayWords.ts"
 
 const HOUR_MS = 60 * 60 * 1000
+/** The lists are of what was created so long before it failed: without this bound one may look at all charges that there are. */
+const OLDEST_MS = 31 * 24 * HOUR_MS
 /** Reasons that are shown, those of most payments. */
 const REASONS = 8
 
@@ -42,18 +44,21 @@ export const Failures = ({ stats: { periods, timezone } }: { readonly stats: Sta
       </div>
       <Reasons
         of={hour === undefined ? failing : [hour]}
-        failed={
-          hour === undefined
-            ? { failed_after: formatInstant(yesterday - 1) }
-            : {
-                failed_after: formatInstant(Date.parse(hour.start) - 1),
-                failed_before: formatInstant(Date.parse(hour.start) + HOUR_MS)
-              }
-        }
+        failed={failedSince(
+          hour === undefined ? yesterday : Date.parse(hour.start),
+          hour && { failed_before: formatInstant(Date.parse(hour.start) + HOUR_MS) }
+        )}
       />
     </Card>
   )
 }
+
+/** The filter of the lists: what failed from an instant on. */
+const failedSince = (ms: number, end: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
+  failed_after: formatInstant(ms - 1),
+  ...end,
+  created_after: formatInstant(ms - OLDEST_MS)
+})
 
 /** The hours of a day that have failures, each with their number. */
 const Hours = ({

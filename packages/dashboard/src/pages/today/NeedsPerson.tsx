@@ -37,7 +37,7 @@ const read = async (signal: AbortSignal) => {
     await Promise.all([
       call((api) => api.payouts.list({ query: { status: "pending", limit: LIMIT } }), signal),
       call((api) => api.disputes.list({ query: { status: "open", order: "deadline", limit: LIMIT } }), signal),
-      call((api) => api.exceptions.list({ query: { status: "open", waiting: "true", limit: LIMIT } }), signal),
+      call((api) => api.exceptions.list({ query: { status: "open", limit: LIMIT } }), signal),
       call((api) => api.deliveries.list({ query: { status: "failed", limit: LIMIT } }), signal),
       call((api) => api.webhookEndpoints.listAll({ query: { failing: "true", limit: LIMIT } }), signal),
       isLimited() ? NONE : call((api) => api.connections.list({ query: { limit: LIMIT } }), signal),
@@ -146,7 +146,7 @@ const reasonsOf = (waiting: Waiting): ReadonlyArray<Reason> => {
     [
       exceptions,
       {
-        to: pathOf(exceptions, "/exceptions", "?status=open&waiting=true"),
+        to: pathOf(exceptions, "/exceptions", "?status=open"),
         what: text.payments(countOf(exceptions)),
         // A dispute holds no money, and money that is missing is below zero.
         detail: text.unallocated(sumOf(exceptions.data.map(({ unallocated }) => ({ amount: unallocated })))),

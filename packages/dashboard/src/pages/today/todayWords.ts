@@ -123,7 +123,7 @@ export const todayWords = inBoth({
     person: "Precisa de alguém",
     nothing: "Nada precisa de alguém agora.",
     blocked: (amount) => `${amount} bloqueados`,
-    unallocated: (amount) => `${amount} sem alocação`,
+    unallocated: (amount) => `${amount} não alocado`,
     dueWithin: (count, hours) => `${count} em até ${hours} h`,
     disputes: ({ isOne, text }) =>
       isOne ? ["1 contestação", "precisa de defesa"] : [`${text} contestações`, "precisam de defesa"],

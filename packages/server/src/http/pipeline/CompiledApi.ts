@@ -296,7 +296,7 @@ const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>
 const notUtf8 = (search: string): ReadonlyArray<string> => {
   if (!search.includes("%")) return NONE
   const fields = search.split("&").filter((field) => !isUtf8(unescaped(field)))
-  return [...new Set(fields.flatMap((field) => [...new URLSearchParams(field).keys()]))]
+  return [...new Set(fields.flatMap((field) => [...new URLSearchParams(`&${field}`).keys()]))]
 }
 
 /** The bytes that the escapes of an ASCII text stand for. */

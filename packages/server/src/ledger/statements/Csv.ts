@@ -7,7 +7,7 @@
  * - The time of a line is that of the installation's zone: a sale of 22:15 is of its day.
  */
 import type { Close } from "@pix-payments/api/operator/Books"
-import { documentShape, maskDocument } from "@pix-payments/domain/Document"
+import { punctuated } from "@pix-payments/domain/Document"
 import { describe, type Format, reais, type StatementLine } from "./Format.ts"
 
 export interface CsvOptions {
@@ -99,9 +99,6 @@ const columns: ReadonlyArray<readonly [name: string, cell: Cell]> = [
 ]
 
 const defused = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
-
-const punctuated = (document: string): string =>
-  documentShape(document) === undefined ? document : maskDocument(document)
 
 const quoted = (cell: string, separator: string): string =>
   cell.includes(separator) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell

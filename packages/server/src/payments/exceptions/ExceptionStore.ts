@@ -70,8 +70,6 @@ export interface StoredException extends Stored<typeof exceptionTable> {}
 interface ExceptionFilters extends CreatedBetween {
   readonly kind?: ExceptionKind | undefined
   readonly status?: ExceptionStatus | undefined
-  /** Only those that wait for a decision: nobody asked the provider to return their money. */
-  readonly isWaiting?: boolean | undefined
 }
 
 export class ExceptionStore extends Context.Service<
@@ -198,22 +196,18 @@ const columns = exceptionTable.columns()
 
 /** Exceptions are few, so that a second filter needs no index. */
 const indexPaths = (filters: ExceptionFilters): Partial<List> => {
-  const { isWaiting = false, kind, status } = filters
-  const waits = isWaiting ? [equalsUnindexed("status", "text", "open"), () => "action IS NULL"] : []
+  const { kind, status } = filters
   const statusIs = status === undefined ? oneOf("status", exceptionStatuses) : is("status", "text", status)
   const pathsOf: List["pathsOf"] = (ids) => [
     { columns: [oneOfIds("account_id", ids), statusIs], predicate: "account_id IS NOT NULL" }
   ]
-  if (kind === undefined) {
-    return { pathsOf, filters: waits, ...(status !== undefined && { paths: [{ columns: [statusIs] }] }) }
-  }
+  if (kind === undefined) return status === undefined ? { pathsOf } : { paths: [{ columns: [statusIs] }], pathsOf }
   return {
     paths: [{ columns: [is("kind", "text", kind)] }],
     pathsOf,
     filters: [
       equalsUnindexed("kind", "text", kind),
-      ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)]),
-      ...waits
+      ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)])
     ]
   }
 }

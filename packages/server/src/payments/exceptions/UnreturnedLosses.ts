@@ -80,7 +80,7 @@ export class UnreturnedLosses extends Context.Service<
   )
 }
 
-/** The weekly reading of returns, and a day for the provider. */
+/** Seven days for the provider, and a day for the reading of its returns. */
 const RETURNED_WITHIN = "8 days"
 const MOST = 100
 

@@ -33,10 +33,10 @@ export const written = (p: { readonly outbox: OutboxPart; readonly transfers: Lo
 
 const changed = ["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"] as const
 
-const ofReleases = { payouts: updatesOf(payoutTable.rows(changed)), outbox, transfers: lockedTransfers }
+const ofApprovals = { payouts: updatesOf(payoutTable.rows(changed)), outbox, transfers: lockedTransfers }
 
 const ofChanges = {
-  ...ofReleases,
+  ...ofApprovals,
   payouts: updatesOf(payoutTable.rows(changed, { refusedAttempts: nullable(integer()) }))
 }
 
@@ -64,29 +64,29 @@ const changeCtes = (
   ${p.transfers.insert(CHANGED)}`
 
 // The refusal of a request ends no payout that was accepted, or that another process sends by now.
-const NO_RELEASE = `i.status <> 'processing'
+const NO_APPROVAL = `i.status <> 'processing'
       AND (i.refused_attempts IS NULL OR (p.attempts = i.refused_attempts AND p.processed_at IS NULL))`
 
 const change = (lockMode: LockMode) =>
-  statement(ofChanges, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${written(p)}`)
+  statement(ofChanges, (p) => `${changeCtes(p, lockMode, NO_APPROVAL)} ${written(p)}`)
 
 const changes = { wait: change("wait"), skip: change("skip") }
 
-const canBeReleased = (isAuthorized: IsAuthorized) => `EXISTS (
+const mayBeApproved = (isAuthorized: IsAuthorized) => `EXISTS (
         SELECT 1 FROM accounts a WHERE a.id = p.account_id AND a.status = 'active'
-          AND (a.approval_limit IS NULL OR p.amount <= a.approval_limit OR ${isAuthorized("payout.release", "p.id")})
+          AND (a.approval_limit IS NULL OR p.amount <= a.approval_limit OR ${isAuthorized("payout.approve", "p.id")})
       )`
 
-/** Stores the release of a payout of an active account, up to its limit or with the authority to exceed it (OPR-112). */
-export const releasePayouts = statement(
-  { ...ofReleases, authority: authorityPart },
-  (p) => `${changeCtes(p, "wait", canBeReleased(p.authority))} ${written(p)}`
+/** Stores the approval of a payout of an active account, up to its limit or with the authority to exceed it (OPR-112). */
+export const approvePayouts = statement(
+  { ...ofApprovals, authority: authorityPart },
+  (p) => `${changeCtes(p, "wait", mayBeApproved(p.authority))} ${written(p)}`
 )
 
 const changeByNotification = (lockMode: LockMode) =>
   statement(
     { ...ofChanges, notifications },
-    (p) => `${changeCtes(p, lockMode, NO_RELEASE)},
+    (p) => `${changeCtes(p, lockMode, NO_APPROVAL)},
   ${p.notifications.insert(CHANGED)}
   ${written(p)}`
   )
@@ -94,7 +94,7 @@ const changeByNotification = (lockMode: LockMode) =>
 const changesByNotification = { wait: changeByNotification("wait"), skip: changeByNotification("skip") }
 
 /**
- * Stores changes other than releases, each where its payout has the status and the sequence that it was decided on, and records
+ * Stores changes other than approvals, each where its payout has the status and the sequence that it was decided on, and records
  * the notifications that caused them.
  */
 export const changePayouts = (unordered: ReadonlyArray<PayoutChange>, lockMode: LockMode) => {

@@ -34,7 +34,7 @@ import {
   findPayouts,
   isChanged,
   payoutPages,
-  releasePayouts,
+  approvePayouts,
   type WrittenRow
 } from "./PayoutStatements.ts"
 import { payoutColumns, payoutTable, type StoredPayout } from "./PayoutTable.ts"
@@ -42,8 +42,8 @@ import { payoutColumns, payoutTable, type StoredPayout } from "./PayoutTable.ts"
 export class PayoutStore extends Context.Service<
   PayoutStore,
   {
-    /** Stores a release where it is authorized; false where the payout, its account or the limit is not as decided on. */
-    readonly release: (change: PayoutChange, authority: AuthorityOf) => Effect.Effect<boolean, Unavailable>
+    /** Stores an approval where it is authorized; false where the payout, its account or the limit is not as decided on. */
+    readonly approve: (change: PayoutChange, authority: AuthorityOf) => Effect.Effect<boolean, Unavailable>
     /** Stores a change; false where the payout was changed since it was decided. */
     readonly change: (change: PayoutChange) => Effect.Effect<boolean, Unavailable>
     /** The same at once, in the caller's transaction. */
@@ -102,8 +102,8 @@ export class PayoutStore extends Context.Service<
         )
 
       return PayoutStore.of({
-        release: ({ outbox, payout, transfers }, authority) =>
-          sql.unsafe<WrittenRow>(...releasePayouts({ payouts: [payout], outbox: [outbox], transfers, authority })).pipe(
+        approve: ({ outbox, payout, transfers }, authority) =>
+          sql.unsafe<WrittenRow>(...approvePayouts({ payouts: [payout], outbox: [outbox], transfers, authority })).pipe(
             Effect.tap(signalAfterCommit),
             Effect.map((written) => written.some(isChanged)),
             runToCompletion(sql)

@@ -43,7 +43,7 @@ export class Payouts extends Context.Service<
     /** Cancels a pending payout; of two concurrent decisions one wins. */
     readonly cancel: (id: string) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
     /** Approves a pending payout, by the `Authority` around it where the amount is above the account's limit. */
-    readonly release: (
+    readonly approve: (
       id: string
     ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
     /** Moves a payout as the acquirer reports; `ignored` where that changes nothing: see `LateOutcomes`. */
@@ -110,7 +110,7 @@ export class Payouts extends Context.Service<
           return yield* new InvalidStateError({ status: (yield* find(id)).status })
         }),
 
-        release: Effect.fn("Payouts.release")(function* (id) {
+        approve: Effect.fn("Payouts.approve")(function* (id) {
           const authority = yield* Authority
           while (true) {
             const payout = yield* find(id)
@@ -120,7 +120,7 @@ export class Payouts extends Context.Service<
             if (change === undefined || account.status !== "active") {
               return yield* new InvalidStateError({ status: payout.status })
             }
-            if (yield* inTraceOf(change)(store.release(change, authority))) return change.payout
+            if (yield* inTraceOf(change)(store.approve(change, authority))) return change.payout
             const now = yield* find(id)
             const { status } = yield* accountOf(payout)
             // A concurrent change of the payout or its account won: decide again.

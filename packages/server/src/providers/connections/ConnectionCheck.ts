@@ -2,8 +2,8 @@
  * Tries a connection, and says what was found in plain words.
  *
  * Guarantees:
- * - A check uses a connection opened for it, so that it needs no cached token and no closed circuit, and delays no call. The
- *   webhook alone is asked for through the connection in use, so that a token of it that the provider revoked is renewed.
+ * - A check uses a connection opened for it, so that it needs no cached token and no closed circuit. The webhook alone is asked for
+ *   through the connection in use where that may send, so that a token of it that the provider revoked is renewed.
  * - No detail contains a credential. What the provider says is named by its code, and by its text where it refuses the key.
  * - It moves no money: the charge that proves the key is of one cent, and is removed.
  *
@@ -51,7 +51,13 @@ export const checkConnection = (
       scopesStep(status.missingScopes),
       clockStep(status.clockDifferenceMs),
       yield* keyStep(client, checked),
-      yield* webhookStep(inUse, checked)
+      yield* webhookStep(
+        // What it may not send now says nothing of the webhook.
+        inUse
+          .findWebhook(checked.pixKey)
+          .pipe(Effect.catchTag(["NotSent", "RateLimited"], () => client.findWebhook(checked.pixKey))),
+        checked
+      )
     ]
   })
 
@@ -115,11 +121,8 @@ const keyStep = (client: ApiPixClient, { chargeId, pixKey }: Checked): Effect.Ef
 }
 
 /** Whether the provider has the URL of this connection's webhook. */
-export const webhookStep = (
-  client: ApiPixClient,
-  { id, pixKey, webhookSecret }: Pick<Checked, "id" | "pixKey" | "webhookSecret">
-): Effect.Effect<CheckStep> =>
-  Effect.match(client.findWebhook(pixKey), {
+const webhookStep = (found: Effect.Effect<string, Failure>, { id, webhookSecret }: Checked): Effect.Effect<CheckStep> =>
+  Effect.match(found, {
     onFailure: (failure) => ({
       step: "webhook",
       ok: false,

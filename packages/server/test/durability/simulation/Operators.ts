@@ -199,7 +199,7 @@ export const makeOperators = (options: {
           ? operate(
               process,
               `payout ${id} is approved`,
-              Payouts.use(({ release }) => release(id)),
+              Payouts.use(({ approve }) => approve(id)),
               // The account changed at that moment. Over HTTP it is decided again.
               ["InvalidStateError", "ApprovalRequired"]
             )

@@ -108,7 +108,7 @@ layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("B
       const service = yield* TestService
       const patch = (path: string, body: object) => service.operate("PATCH", `/operator/v1${path}`, { body })
       const found = [
-        yield* outdated("payout.release", (id) => service.operate("POST", `/operator/v1/payouts/${id}/cancel`)),
+        yield* outdated("payout.approve", (id) => service.operate("POST", `/operator/v1/payouts/${id}/cancel`)),
         yield* outdated("account.update", (id) => patch(`/accounts/${id}`, { approval_limit: 7 })),
         yield* outdated("operator.update", (id) => patch(`/operators/${id}`, { role: "viewer" })),
         yield* outdated("connection.update", (id) => patch(`/connections/${id}`, { name: "Other" }))
@@ -122,7 +122,7 @@ layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("B
           ["expired", "It was changed since: name."]
         ]
       )
-      const { approval } = yield* requested("payout.release", one.call)
+      const { approval } = yield* requested("payout.approve", one.call)
       yield* operated("PATCH", `/operators/${one.id}`, { role: "viewer" })
       assertRefused(yield* approve(other.call, approval.id), "INVALID_STATE")
       const { reason } = yield* operated<{ reason: string }>("GET", `/approvals/${approval.id}`)

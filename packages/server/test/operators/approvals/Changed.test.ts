@@ -58,7 +58,7 @@ const anotherOrder = `WITH ended AS (UPDATE acquirer_orders SET state = 'refused
 
 const changes: ReadonlyArray<Change> = [
   ...ofAccount("payout.create"),
-  ...ofAccount("payout.release"),
+  ...ofAccount("payout.approve"),
   ...ofAccount("adjustment.create"),
   ...ofAccount("key.create"),
   ...ofAccount("account.move"),

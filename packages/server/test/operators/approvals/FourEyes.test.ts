@@ -229,7 +229,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
   it.effect("OPR-116, OPR-117: a rejection needs a reason and ends the request", () =>
     Effect.gen(function* () {
       const { one, other } = yield* makeApprovers
-      const { approval, ask, done } = yield* requested("payout.release", one.call)
+      const { approval, ask, done } = yield* requested("payout.approve", one.call)
       const path = `/operator/v1/approvals/${approval.id}/reject`
       assertRefused(yield* other.call("POST", path, { body: {} }), "VALIDATION_ERROR", ["reason"])
       const rejected = yield* reject(other.call, approval.id, "Who is this?")
@@ -243,7 +243,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Four eyes
       const entries = yield* audited(approval.id)
       assert.deepStrictEqual(entries.at(-1)?.after, {
         status: "rejected",
-        action: "payout.release",
+        action: "payout.approve",
         resource_id: approval.resource?.id,
         reason: "Who is this?"
       })

@@ -29,7 +29,7 @@ const decisionsOf = (id: string) =>
   )
 
 const refusals: ReadonlyArray<{ action: ApprovalAction; table: string; when: string }> = [
-  { action: "payout.release", table: "payouts", when: "true" },
+  { action: "payout.approve", table: "payouts", when: "true" },
   { action: "payout.create", table: "payouts", when: "true" },
   { action: "connection.create", table: "acquirer_connections", when: "true" },
   { action: "connection.update", table: "acquirer_connections", when: "true" },

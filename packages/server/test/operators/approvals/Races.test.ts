@@ -50,7 +50,7 @@ const onlyDone = <A>(answers: ReadonlyArray<Answer<A>>): Answer<A> => {
   return done[0]!
 }
 
-const atOneMoment = ["payout.release", "payout.create", "operator.update"] as const
+const atOneMoment = ["payout.approve", "payout.create", "operator.update"] as const
 
 const settings = { simulatorSettleMs: 0 }
 

@@ -34,7 +34,7 @@ layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("S
         if (summary.account !== null) assert.isNotEmpty(summary.account.name)
         // A payout without a reference, a refund and an exception have no name: their amount and destination say what they are.
         const isSettlement = action.endsWith(".settle")
-        const isNameless = action === "payout.release" || action === "exception.accept" || isSettlement
+        const isNameless = action === "payout.approve" || action === "exception.accept" || isSettlement
         if (summary.resource !== null && !isNameless) assert.isNotEmpty(summary.resource.name)
         const isMoney = action === "exception.accept" || action === "adjustment.create" || isSettlement
         const movesMoney = action.startsWith("payout.") || isMoney

@@ -17,7 +17,7 @@ import { type Exception, exceptionOf, resolved, unallocated } from "../../suppor
 import { assertLedgerHolds, ledgerBalancesOf, operated } from "../../support/Money.ts"
 
 /** So many days pass, and what the bank returned is read again. */
-const daysLater = (bank: ConnectedBank, days: number) =>
+const daysLater = (bank: ConnectedBank, days: number, age = 12) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const earlier = `- interval '${days} days'`
@@ -27,7 +27,7 @@ const daysLater = (bank: ConnectedBank, days: number) =>
     yield* sql.unsafe(`UPDATE disputes SET resolved_at = resolved_at ${earlier} WHERE connection_id = $1::uuid`, [
       bank.connectionId
     ])
-    yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '12 days', swept_until = now(),
+    yield* sql`UPDATE acquirer_connections SET created_at = now() - ${age}::integer * interval '1 day', swept_until = now(),
       last_days_at = now(), returns_at = now() - interval '25 hours'
       WHERE id = ${bank.connectionId}::uuid`
     yield* sweepNow(bank)
@@ -72,6 +72,21 @@ const ofRefunds = (chargeId: string) =>
 layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
   "A MED that is lost",
   (it) => {
+    it.effect("BAL-16: is none of an unread return: a reading of which a part failed raises nothing", () =>
+      Effect.gen(function* () {
+        const { bank, pix } = yield* paid
+        yield* lose(bank, pix, 0)
+        const end = bank.double.faults.always("proxy-page", { method: "GET", path: /\/pix$/ })
+        yield* daysLater(bank, 9, 30)
+        end()
+        // The slices that are left.
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* contradictionsOf(bank), [])
+        yield* daysLater(bank, 0)
+        assert.lengthOf(yield* contradictionsOf(bank), 1)
+      })
+    )
+
     it.effect(
       "BAL-16: nothing of it is returned for eight days: an exception has its money, until its return comes",
       () =>

@@ -91,6 +91,14 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
           "The provider rejects client id and secret (invalid_token)."
         )
         end()
+
+        // Where that may not send, the opened one asks.
+        yield* operated("POST", `/connections/${id}/register-webhook`, { url: "https://hooks.example.com" })
+        const failing = double.faults.always("error-after", { method: "GET", path: /webhook/ })
+        for (let checks = 0; checks < 2; checks++) yield* check(id)
+        failing()
+        assert.strictEqual(detailOf(yield* check(id), "webhook"), "The webhook of this connection is registered.")
+        assert.isTrue((yield* operated<Connection>("GET", `/connections/${id}`)).webhook_registered)
       })
     )
 

@@ -8,11 +8,11 @@ import {
   type ConnectionCheck,
   decodeCreateConnection,
   decodeRegisterWebhook,
-  decodeUpdateConnection,
-  receivingKey
+  decodeUpdateConnection
 } from "@pix-payments/api/operator/Connections"
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { normalPixKey } from "@pix-payments/domain/PixKey"
 import * as Effect from "effect/Effect"
 import { InvalidStateError } from "../../../base/Errors.ts"
 import { Ids } from "../../../base/Ids.ts"
@@ -105,7 +105,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
           profile: input.profile,
           settings: settingsOf(input.settings),
           credentials: input.credentials,
-          pix_key: receivingKey(input.pix_key) ?? input.pix_key,
+          pix_key: normalPixKey(input.pix_key) ?? input.pix_key,
           exception_rule: input.exception_rule ?? "hold",
           paused: input.paused ?? false,
           payouts_paused: input.payouts_paused ?? false,
@@ -132,7 +132,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
         const visible = {
           ...others,
           ...(settings !== undefined && { settings: settingsOf(settings) }),
-          ...(pix_key !== undefined && { pix_key: receivingKey(pix_key) ?? pix_key })
+          ...(pix_key !== undefined && { pix_key: normalPixKey(pix_key) ?? pix_key })
         }
         const changes = yield* connections.prepareChanges(id, {
           ...visible,

@@ -94,7 +94,7 @@ const resourceFacts = Effect.gen(function* () {
         return named(request, { ...(yield* installation.get) })
       case "installation.confirm_outward":
         return yield* ofCluster
-      case "payout.release":
+      case "payout.approve":
         return { status: (yield* payouts.find(id)).status }
       case "payout.settle":
         return yield* settlements.facts("payout", id)

@@ -52,7 +52,7 @@ type Recipient = Fields & { readonly name: unknown }
 
 /** The `object` of the resource that an action names. */
 export const objectOf: Readonly<Record<ApprovalAction, string>> = {
-  "payout.release": "payout",
+  "payout.approve": "payout",
   "payout.create": "account",
   "key.create": "application",
   "key.update": "api_key",
@@ -140,7 +140,7 @@ const replacedBy = ({ action, before }: ApprovalRow): Fields => {
 /** What is asked, with what only its effect or its context says. */
 const askedIn = ({ action, before, payout, request }: ApprovalRow): Fields => {
   if (action === "adjustment.create") return { reason: request["reason"] }
-  if (action === "payout.release") return { description: payout?.description ?? null }
+  if (action === "payout.approve") return { description: payout?.description ?? null }
   const context = contexts[action]?.map((name) => [name, before?.[name] ?? null])
   if (context !== undefined) return { ...Object.fromEntries(context), ...request }
   if (action !== "operator_token.create") return request

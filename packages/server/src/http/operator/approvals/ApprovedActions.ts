@@ -80,7 +80,7 @@ export const approvedActions = Effect.gen(function* () {
   const payers = yield* Payers
   const audit = yield* AuditLog
   const factsOf = yield* approvalFacts
-  const { acceptException, adjust, createPayout, releasePayout, settle } = yield* moneyActions
+  const { acceptException, adjust, createPayout, approvePayout, settle } = yield* moneyActions
 
   /** Fails where something is not as the requester saw it. */
   const unchanged = Effect.fnUntraced(function* (row: ApprovalRow) {
@@ -97,8 +97,8 @@ export const approvedActions = Effect.gen(function* () {
   const act = (row: ApprovalRow): Effect.Effect<Done, Failure, CurrentOperator> => {
     const id = row.resource_id ?? ""
     switch (row.action) {
-      case "payout.release":
-        return releasePayout(id)
+      case "payout.approve":
+        return approvePayout(id)
       case "payout.create":
         return createPayout(row, id)
       case "account.update":
@@ -181,9 +181,9 @@ const moneyActions = Effect.gen(function* () {
   const secrets = yield* Secrets
   const audit = yield* AuditLog
 
-  const releasePayout = (id: string) =>
+  const approvePayout = (id: string) =>
     payouts
-      .release(id)
+      .approve(id)
       .pipe(
         audit.recordWith("payoutActions.approve", { before: { status: "pending" }, after: { decision: "approved" } })
       )
@@ -231,5 +231,5 @@ const moneyActions = Effect.gen(function* () {
     )
   })
 
-  return { acceptException, adjust, createPayout, releasePayout, settle }
+  return { acceptException, adjust, createPayout, approvePayout, settle }
 })

@@ -27,7 +27,7 @@ export const waitingHandlers = Effect.gen(function* () {
           object: "waiting" as const,
           approvals: counted(yield* approvals.list({ status: "pending" }, page)),
           disputes: counted((yield* disputes.list({ status: "open" }, { ...page, limit: MAX_WAITING + 1 })).rows),
-          exceptions: counted(yield* exceptions.list({ status: "open", isWaiting: true }, page)),
+          exceptions: counted(yield* exceptions.list({ status: "open" }, page)),
           failing_endpoints: counted(yield* endpoints.failing(MAX_WAITING)),
           outbox_failures: counted(yield* failures.unretried(MAX_WAITING))
         })

@@ -44,8 +44,7 @@ export const exceptionHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const { kind, status, waiting } = query
-        const filters = { kind, status, isWaiting: waiting === "true", ...createdBetween(query) }
+        const filters = { kind: query.kind, status: query.status, ...createdBetween(query) }
         const rows = yield* ofAccount(query.account_id)(store.list(filters, page))
         return listAnswer(rows, toException, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),

@@ -189,10 +189,10 @@ export const payoutActionHandlers = Effect.gen(function* () {
           const payout = yield* payouts.find(params.id)
           const { approval_limit: limit, status } = yield* accounts.get(payout.accountId)
           const isAbove = limit !== null && payout.amount > Number(limit)
-          // What cannot be released is refused by the action itself.
-          return isAbove && payout.status === "pending" && status === "active" ? releaseOf(payout) : undefined
+          // What cannot be approved is refused by the action itself.
+          return isAbove && payout.status === "pending" && status === "active" ? approvalOf(payout) : undefined
         }),
-        payouts.release(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
+        payouts.approve(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
         (payout) => answer(200, toOperatorPayout(payout))
       ).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })),
     settle: settle(
@@ -230,8 +230,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
   return handlers
 })
 
-const releaseOf = (payout: StoredPayout): ApprovalRequest => ({
-  action: "payout.release",
+const approvalOf = (payout: StoredPayout): ApprovalRequest => ({
+  action: "payout.approve",
   resourceId: payout.id,
   accountId: payout.accountId,
   concerns: null,
