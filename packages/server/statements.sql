@@ -3893,7 +3893,7 @@ RETURNING failures, exception_id;
     r.nature = 'dispute'
     AND r.connection_id = $1::uuid
     AND r.provider_id IS NULL
-    AND r.completed_at < now() - interval '8 days'
+    AND r.completed_at < now() - $2::integer * interval '1 day'
     AND NOT EXISTS (
       SELECT
       FROM acquirer_exceptions e
@@ -3903,7 +3903,7 @@ RETURNING failures, exception_id;
         AND kind = 'contradictory_outcome'
         AND (status = 'open' OR action IS NOT NULL)
     )
-  LIMIT $2::integer
+  LIMIT $3::integer
 )
 UNION ALL
 (
@@ -3925,7 +3925,7 @@ UNION ALL
     AND d.returned > 0
     AND d.connection_id = $1::uuid
     AND d.return_id IS NULL
-    AND d.resolved_at < now() - interval '8 days'
+    AND d.resolved_at < now() - $2::integer * interval '1 day'
     AND NOT EXISTS (
       SELECT
       FROM acquirer_exceptions e
@@ -3935,7 +3935,7 @@ UNION ALL
         AND kind = 'contradictory_outcome'
         AND (status = 'open' OR action IS NOT NULL)
     )
-  LIMIT $2::integer
+  LIMIT $3::integer
 );
 
 -- payments/exceptions/UnreturnedLosses.ts findOf

@@ -54,7 +54,7 @@ export const OperatorAccount = Schema.Struct({
     description: "The connection of new charges and payouts; null: the installation's default one."
   }),
   approval_limit: Schema.NullOr(Schema.Int).annotate({
-    description: "Cents that one operator may release with four eyes; null: any amount."
+    description: "Cents that one operator may approve with four eyes; null: any amount."
   }),
   statement_account: Schema.NullOr(StatementAccount).annotateKey({
     description: "The bank account that its statements in OFX are of; null: `000` and the account's id."

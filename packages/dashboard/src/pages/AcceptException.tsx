@@ -4,7 +4,8 @@
  * Guarantees:
  * - The question names the charge, the account, and its balance after it. The form can be sent only while it does, and sends the
  *   charge or the account that is shown.
- * - An id or a whole reference decides by itself. Of several that the search finds, a person chooses one.
+ * - An id decides by itself. Of the charges with a whole reference, or else those that the search finds, and the accounts that it
+ *   finds, a person chooses one where they are several.
  */
 import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
@@ -84,7 +85,7 @@ export const AcceptException = ({ accept, exception, isUnreadable, onDone, reaso
           )}
           {sought !== "" && found !== undefined && found.length > 1 && (
             <fieldset>
-              <legend>{text.several(found.length)}</legend>
+              <legend>{found.length < SHOWN ? text.several(found.length) : text.first}</legend>
               {found.map(({ id, kind, title }) => (
                 <label class="inline" key={id}>
                   <input
@@ -202,27 +203,22 @@ const find = async (sought: string, signal: AbortSignal): Promise<Outcome<Readon
     if (account._tag === "Done") return { _tag: "Done", value: [{ kind: "account", id, title: "" }] }
     if (account.problem.code !== "NOT_FOUND") return account
   }
-  const named = await call((api) => api.charges.list({ query: { reference: sought, limit: 50 } }), signal)
+  const named = await call((api) => api.charges.list({ query: { reference: sought, limit: SHOWN } }), signal)
   if (named._tag === "Failed" && named.problem.code !== "VALIDATION_ERROR") return named
-  if (named._tag === "Done" && named.value.data.length > 0) {
-    return {
-      _tag: "Done",
-      value: named.value.data.map(({ amount, customer, id }) => ({
-        kind: "charge",
-        id,
-        title: [money(amount), customer?.name].filter(Boolean).join(" · ")
-      }))
-    }
-  }
   const results = await call((api) => api.search.find({ query: { q: sought } }), signal)
   if (results._tag === "Failed") return results
-  return {
-    _tag: "Done",
-    value: results.value.data.flatMap(({ id, kind, title }): ReadonlyArray<Found> => {
-      return kind === "charge" || kind === "account" ? [{ kind: kind as Receiver["kind"], id, title }] : []
-    })
-  }
+  const found = (of: Receiver["kind"]): ReadonlyArray<Found> =>
+    results.value.data.flatMap(({ id, kind, title }) => (kind === of ? [{ kind: of, id, title }] : []))
+  const charges = (named._tag === "Done" ? named.value.data : []).map(({ amount, customer, id }): Found => ({
+    kind: "charge",
+    id,
+    title: [money(amount), customer?.name].filter(Boolean).join(" · ")
+  }))
+  return { _tag: "Done", value: [...(charges.length > 0 ? charges : found("charge")), ...found("account")] }
 }
+
+/** Of each kind, as the search finds. */
+const SHOWN = 10
 
 interface Shown {
   readonly id: string

@@ -77,6 +77,7 @@ export const exceptionWords = inBoth({
     contradictedHint: "An account: its name or id, as in the search.",
     noReceiver: "Nothing is found by this.",
     several: (count: number) => `${count} are found by this. Choose one:`,
+    first: "The newest that are found. Choose one, or write more:",
     kindOf: { charge: "Charge", account: "Account" },
     reason: "Reason",
     reasonHint: "Up to 1000 characters. It is kept in the audit log."
@@ -115,6 +116,7 @@ export const exceptionWords = inBoth({
     contradictedHint: "Uma conta: nome ou id, como na busca.",
     noReceiver: "Nada foi encontrado.",
     several: (count) => `${count} foram encontradas. Escolha uma:`,
+    first: "As mais novas encontradas. Escolha uma ou escreva mais:",
     kindOf: { charge: "Cobrança", account: "Conta" },
     reason: "Motivo",
     reasonHint: "Até 1000 caracteres. Fica registrado na auditoria."

@@ -1,4 +1,4 @@
-/** Releases a payout that waits for a person: on its page, and in each list that shows it. */
+/** Approves a payout that waits for a person: on its page, and in each list that shows it. */
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import { legible } from "@pix-payments/domain/Text"
 import { call } from "../app/Client.ts"

@@ -42,7 +42,7 @@ export interface AccountSettings {
   readonly payouts_paused: boolean
   readonly charges_paused: boolean
   readonly connection_id: string | null
-  /** Cents that one operator may release; null for any amount. */
+  /** Cents that one operator may approve; null for any amount. */
   readonly approval_limit: number | null
   readonly statement_account: StatementAccount | null
   readonly limits: LimitChanges

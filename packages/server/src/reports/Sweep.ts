@@ -93,8 +93,7 @@ export class Sweep extends Context.Service<
           }
           startMs = range.toMs < due.nowMs ? range.toMs : null
           const isWhole = yield* store.returnsRead(due.connectionId, startMs)
-          // Its return may be in a part that failed.
-          if (startMs === null && isWhole) yield* losses.raise(due.connectionId)
+          if (startMs === null) yield* losses.raise(due.connectionId, isWhole)
         }
         if (problem !== undefined) return yield* Effect.failCause(problem)
       })

@@ -41,7 +41,7 @@ const silentFields = async ({ page, press }: Visit, path: string, button: string
 }
 
 /** A request for an approval of another operator. */
-const requestedRelease = ({
+const requestedApproval = ({
   accountId,
   operatorId,
   payoutId
@@ -62,7 +62,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Forms", (
       const world = yield* makeDashboardWorld
       const { key } = yield* funded(10_000)
       const sent = yield* submittedPayout(key, (yield* paidOut(key, holding)).id)
-      yield* requestedRelease(world)
+      yield* requestedApproval(world)
       yield* visiting(operatorUrl, async (visit) => {
         await visit.signIn(operatorToken)
         const silent: Array<string> = []

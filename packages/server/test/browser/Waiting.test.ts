@@ -67,7 +67,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
         yield* visiting(operatorUrl, async (visit) => {
           const { page } = visit
           await visit.signIn(operatorToken)
-          const row = page.getByRole("link", { name: "3 exceptions wait for a decision" })
+          const row = page.getByRole("link", { name: "3 exceptions are open" })
           await row.getByText("R$ 39,00 not allocated").waitFor()
           await visit.look("waiting-exceptions")
           await page.setViewportSize({ width: 390, height: 844 })

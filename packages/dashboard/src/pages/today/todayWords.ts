@@ -49,7 +49,7 @@ export const todayWords = inBoth({
     payoutsNamed: ({ isOne, text }: Count): readonly [string, string] =>
       isOne ? ["1 payout", "waits for approval"] : [`${text} payouts`, "wait for approval"],
     payments: ({ isOne, text }: Count): readonly [string, string] =>
-      isOne ? ["1 exception", "waits for a decision"] : [`${text} exceptions`, "wait for a decision"],
+      isOne ? ["1 exception", "is open"] : [`${text} exceptions`, "are open"],
     deliveries: ({ isOne, text }: Count): readonly [string, string] =>
       isOne ? ["1 delivery", "failed at an endpoint"] : [`${text} deliveries`, "failed at an endpoint"],
     endpoints: ({ isOne, text }: Count): readonly [string, string] =>
@@ -132,7 +132,7 @@ export const todayWords = inBoth({
     payoutsNamed: ({ isOne, text }) =>
       isOne ? ["1 pagamento", "aguarda aprovação"] : [`${text} pagamentos`, "aguardam aprovação"],
     payments: ({ isOne, text }) =>
-      isOne ? ["1 divergência", "aguarda uma decisão"] : [`${text} divergências`, "aguardam uma decisão"],
+      isOne ? ["1 divergência", "está aberta"] : [`${text} divergências`, "estão abertas"],
     deliveries: ({ isOne, text }) =>
       isOne ? ["1 entrega", "falhou em um endpoint"] : [`${text} entregas`, "falharam em um endpoint"],
     endpoints: ({ isOne, text }) =>

@@ -2,8 +2,8 @@
  * MEDs that are lost and of which the provider lists no return, as contradictory outcomes.
  *
  * Guarantees:
- * - `RETURNED_WITHIN` after the books had the loss, and once the provider's returns were read since, its money is an exception
- *   above zero: the provider still has it. The states of the charge and of the dispute stay;
+ * - `RETURNED_WITHIN_DAYS` after the books had the loss, and once the provider's returns were read since, its money is an exception
+ *   above zero: the provider still has it. Where a part of them cannot be read, `UNREAD_FOR_DAYS` after it. The states of the charge and of the dispute stay;
  * - a return that is reported later agrees with the books: the exception's money goes back in the commit that applies it;
  * - of a connection, `MOST` are raised after each reading.
  *
@@ -25,8 +25,8 @@ import { ExceptionStore } from "./ExceptionStore.ts"
 export class UnreturnedLosses extends Context.Service<
   UnreturnedLosses,
   {
-    /** Raises those of a connection, all of whose returns were read. */
-    readonly raise: (connectionId: string) => Effect.Effect<void, Unavailable>
+    /** Raises those of a connection whose returns were read; `isWhole`: all of them. */
+    readonly raise: (connectionId: string, isWhole: boolean) => Effect.Effect<void, Unavailable>
     /** Closes those of a charge, or of an accepted exception, whose return was reported, in a transaction that has locked it. */
     readonly close: (connectionId: string, resourceId: string) => Effect.Effect<void, SqlError>
   }
@@ -64,8 +64,9 @@ export class UnreturnedLosses extends Context.Service<
       )
 
       return UnreturnedLosses.of({
-        raise: Effect.fn("UnreturnedLosses.raise")(function* (connectionId) {
-          const due = yield* runToCompletion(sql)(sql.unsafe<LossRow>(...findDue({ connectionId, limit: MOST })))
+        raise: Effect.fn("UnreturnedLosses.raise")(function* (connectionId, isWhole) {
+          const days = isWhole ? RETURNED_WITHIN_DAYS : UNREAD_FOR_DAYS
+          const due = yield* runToCompletion(sql)(sql.unsafe<LossRow>(...findDue({ connectionId, days, limit: MOST })))
           for (const row of due) yield* raiseOne(connectionId, row)
         }),
 
@@ -81,7 +82,9 @@ export class UnreturnedLosses extends Context.Service<
 }
 
 /** Seven days for the provider, and a day for the reading of its returns. */
-const RETURNED_WITHIN = "8 days"
+const RETURNED_WITHIN_DAYS = 8
+/** A part of the returns that cannot be read for so long hides no loss any more. */
+const UNREAD_FOR_DAYS = 30
 const MOST = 100
 
 interface LossRow {
@@ -111,13 +114,13 @@ const findOf = statement(
 )
 
 const findDue = statement(
-  { connectionId: value("uuid"), limit: value("integer") },
+  { connectionId: value("uuid"), days: value("integer"), limit: value("integer") },
   (p) => `
   (${ofCharges} AND r.connection_id = ${p.connectionId} AND r.provider_id IS NULL
-    AND r.completed_at < now() - interval '${RETURNED_WITHIN}' AND NOT ${contradiction("r.id", "e.amount = r.amount")}
+    AND r.completed_at < now() - ${p.days} * interval '1 day' AND NOT ${contradiction("r.id", "e.amount = r.amount")}
   LIMIT ${p.limit})
   UNION ALL
   (${ofExceptions} AND d.connection_id = ${p.connectionId} AND d.return_id IS NULL
-    AND d.resolved_at < now() - interval '${RETURNED_WITHIN}' AND NOT ${contradiction("d.id", "e.amount = d.returned")}
+    AND d.resolved_at < now() - ${p.days} * interval '1 day' AND NOT ${contradiction("d.id", "e.amount = d.returned")}
   LIMIT ${p.limit})`
 )

@@ -87,6 +87,18 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       })
     )
 
+    it.effect("BAL-16: is shown after thirty days where a part of the returns can never be read", () =>
+      Effect.gen(function* () {
+        const { bank, pix } = yield* paid
+        yield* lose(bank, pix, 0)
+        bank.double.faults.always("proxy-page", { method: "GET", path: /\/pix$/ })
+        yield* daysLater(bank, 29)
+        assert.deepStrictEqual(yield* contradictionsOf(bank), [])
+        yield* daysLater(bank, 1.1)
+        assert.lengthOf(yield* contradictionsOf(bank), 1)
+      })
+    )
+
     it.effect(
       "BAL-16: nothing of it is returned for eight days: an exception has its money, until its return comes",
       () =>
