@@ -151,7 +151,7 @@ const migratePeer = Effect.fnUntraced(function* (databaseUrl: string) {
   yield* withDatabase(databaseUrl, (database) =>
     database.query(`
       ALTER TABLE deliveries ALTER destination_hash DROP NOT NULL;
-      ALTER TABLE ledger_transfers ALTER position SET DEFAULT 0, ALTER day SET DEFAULT current_date;
+      ALTER TABLE ledger_transfers ALTER position SET DEFAULT 1, ALTER day SET DEFAULT current_date;
       DROP INDEX ledger_transfers_of_day, ledger_transfers_at_bank;
       ALTER TABLE charges RENAME TO charges_partitioned;
       CREATE TABLE charges (LIKE charges_partitioned INCLUDING ALL);

@@ -160,7 +160,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       const asked = yield* by(other.token, "approvals", "approve", approval.id)
       assert.strictEqual(asked.code, 2)
       for (const line of [
-        "Approve: Release a payout\n",
+        "Approve: Approve a payout\n",
         "  amount: R$ 10,00 (ten reais)\n",
         `  to: ${holding.pix_key}\n`,
         `  payout: ${payout.id}\n`,
