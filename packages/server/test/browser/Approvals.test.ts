@@ -38,7 +38,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Approvals", (it) => {
           await visit.press("Approve")
           await visit.fill("Approve")
           await page.getByRole("dialog").getByRole("link", { name: "Approvals" }).click()
-          const own = page.getByRole("row", { name: /R\$ 10,00.*Release a payout/ })
+          const own = page.getByRole("row", { name: /R\$ 10,00.*Approve a payout/ })
           await own.getByText("Another operator has to approve it.").waitFor()
           assert.strictEqual(await page.getByRole("main").getByRole("button", { name: "Approve" }).count(), 0)
           visit.assertNoFault()
