@@ -2,7 +2,8 @@
  * The OAuth 2 access token of a connection, by client credentials.
  *
  * Guarantees
- * - It is cached until shortly before its end, for a day at most. One request is in flight at a time; everybody who waits shares its result.
+ * - It is cached until shortly before its end, for a day at most. One request is in flight at a time; everybody who waits shares its
+ *   result.
  * - A caller that is interrupted does not end the request of the others.
  * - Once the scope is closed, everybody who waits gets `NotSent`.
  * - After 429 no token is requested until `Retry-After` has passed.

@@ -171,7 +171,7 @@ const compare = (computed: string, owners: string, before = "") => `
   FULL JOIN computed c ON c.owner_id = k.owner_id AND c.kind = k.kind
   ORDER BY 1, 2`
 
-const fromAllTransfers = compare(sumsOf("(SELECT * FROM ledger_transfers WHERE position > 0)"), "true")
+const fromAllTransfers = compare(sumsOf("ledger_transfers"), "true")
 
 const fromCloses = compare(
   `SELECT owner_id, kind, sum(balance)::bigint AS balance FROM (

@@ -160,7 +160,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Accepted exceptions",
   )
 
   it.effect.skipIf(!hasBrowser)(
-    "OPR-82: every account is found by its name or id, beyond the newest hundred too, and those of equal names by the short id",
+    "OPR-82: an account is found by words of its name or its id, beyond the newest hundred too, and those of equal names by the short id",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

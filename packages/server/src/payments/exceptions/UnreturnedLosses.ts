@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - `RETURNED_WITHIN_DAYS` after the books had the loss, and once the provider's returns were read since, its money is an exception
- *   above zero: the provider still has it. Where a part of them cannot be read, `UNREAD_FOR_DAYS` after it. The states of the charge and of the dispute stay;
+ *   above zero: the provider still has it. Where a part of them cannot be read, `UNREAD_FOR_DAYS` after it. The states of the charge
+ *   and of the dispute stay;
  * - a return that is reported later agrees with the books: the exception's money goes back in the commit that applies it;
  * - of a connection, `MOST` are raised after each reading.
  *
