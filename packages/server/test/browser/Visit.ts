@@ -91,7 +91,13 @@ export const visiting = <A>(operatorUrl: string, use: (visit: Visit) => Promise<
       Effect.promise(async () => {
         mkdirSync(pictures, { recursive: true })
         const context = await newContext(browser, operatorUrl)
-        return use(await newVisit(context))
+        const visit = await newVisit(context)
+        try {
+          return await use(visit)
+        } catch (cause) {
+          const shown = await visit.page.locator("body").innerText()
+          throw new Error(`${cause}\nThe page showed ${visit.page.url()}:\n${shown}`, { cause })
+        }
       }),
     (browser) => Effect.promise(() => browser.close())
   )

@@ -38,7 +38,7 @@ import {
 import { startDouble } from "../support/Bank.ts"
 import { DAYS, order, type Resource, resolveOne, underWay } from "../support/BookHistory.ts"
 import { create } from "../support/ChargeRequests.ts"
-import { connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
+import { connectedServiceLayer, progressOf, sweepNow } from "../support/ConnectedBank.ts"
 import { connectTo, operatorCredentials } from "../support/Connections.ts"
 import { availableOf, operated, payOut } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
@@ -170,33 +170,31 @@ const step = Effect.fnUntraced(function* ({ accountId, charges, double, key, ran
 })
 
 /**
- * The service asks for what it waits for, and time passes, until nothing is under way. It rests in between, longer each time: a call
- * whose time has passed sends nothing.
+ * The service asks for what it waits for, and time passes, until nothing is under way. A request is under way in the first ten seconds of
+ * its lease of twenty: what is due after them waits, so that no second one is sent beside it.
  */
 const settled = ({ pass }: World) =>
-  Effect.flatMap(SqlClient, (sql) => {
-    let restMs = 10
-    return eventually(
+  Effect.flatMap(SqlClient, (sql) =>
+    eventually(
       Effect.gen(function* () {
         yield* pass(SOON_MS)
-        yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing' AND due_at > now()`
-        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered' AND due_at > now()`
-        restMs = Math.min(2 * restMs, 2000)
-        yield* Effect.sleep(restMs)
+        const isSoon = sql`due_at > now() AND due_at < now() + interval '9 seconds'`
+        yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing' AND ${isSoon}`
+        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered' AND ${isSoon}`
+        yield* Effect.sleep(100)
         return yield* underWay
       }),
       ({ length }) => length === 0
     )
-  })
+  )
 
 /** A sweep reads from three days ago, and the daily one from five, to PostgreSQL's now, before which the histories are. */
-const sweep = (world: World) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    yield* sql`UPDATE acquirer_connections SET swept_until = to_timestamp(${(world.double.now() - 3 * DAY_MS) / 1000}::float8)
-      WHERE id = ${world.connectionId}::uuid`
-    yield* sweepNow(world)
-  })
+const sweep = (world: World) => {
+  const nowMs = world.double.now()
+  const swept = Effect.andThen(sweepNow(world, nowMs - 3 * DAY_MS), progressOf(world))
+  // One with a call that took too long is repeated.
+  return eventually(swept, ({ swept_until: until }) => until !== null && until.getTime() >= nowMs)
+}
 
 const drawnDialect = (random: Random): Dialect => {
   const either = () => random() < 0.5

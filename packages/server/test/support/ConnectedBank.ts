@@ -108,29 +108,27 @@ export const statusesOf = ({ accountId }: ConnectedBank) =>
     return rows.map(({ status }) => status)
   })
 
-/** Makes a sweep due, and waits for its end. */
-export const sweepNow = ({ connectionId }: Pick<ConnectedBank, "connectionId">) =>
+/** Makes a sweep due, from that instant on where one is given, and waits for its end. */
+export const sweepNow = ({ connectionId }: Pick<ConnectedBank, "connectionId">, fromMs: number | null = null) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    // The sweep before may still be running.
-    yield* released(connectionId)
-    yield* sql`UPDATE acquirer_connections SET due_at = NULL WHERE id = ${connectionId}::uuid`
+    // A lease is three minutes long, and a sweep that has ended is due within one.
+    const isReleased = sql`id = ${connectionId}::uuid AND due_at <= now() + interval '61 seconds'`
+    const isThere = ({ length }: { readonly length: number }) => length > 0
+    // The sweep before may still be running, and would store its own progress.
+    yield* eventually(
+      sql`UPDATE acquirer_connections
+        SET due_at = NULL, swept_until = coalesce(to_timestamp(${fromMs}::double precision / 1000), swept_until)
+        WHERE ${isReleased} RETURNING id`,
+      isThere
+    )
     // At once. The service's own loop looks every second.
     yield* Effect.flatMap(
       (yield* Sweep).claimDue(10),
       Effect.forEach((each) => Effect.forkChild(each))
     )
-    yield* released(connectionId)
+    yield* eventually(sql`SELECT id FROM acquirer_connections WHERE ${isReleased}`, isThere)
   })
-
-/** A lease is three minutes long, and a sweep that has ended is due within one. */
-const released = (connectionId: string) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    eventually(
-      sql`SELECT 1 FROM acquirer_connections WHERE id = ${connectionId}::uuid AND due_at <= now() + interval '61 seconds'`,
-      ({ length }) => length > 0
-    )
-  )
 
 /** How many pages of payments the provider was asked for. */
 export const listings = ({ double }: ConnectedBank) =>
