@@ -31,6 +31,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempoten
       const idempotencyKey = newKey()
       const create = call("POST", "/v1/payouts", { key, idempotencyKey, body: somePayout })
       const { body } = yield* create
+      // Nothing else changes it any more: the change to `completed` would wait for it with the account's balance locked.
+      yield* payoutReaching(key, String(body["id"]), "completed")
       yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* sql`UPDATE payouts SET description = 'changing' WHERE id = ${String(body["id"])}::uuid`
