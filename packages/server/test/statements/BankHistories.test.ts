@@ -290,12 +290,16 @@ const history = Effect.fnUntraced(function* (seed: number, clock: { aheadMs: num
   }
   const last = bankDay(double.now())
   yield* importing(world, first, last)
-  // What the books learned later is compared daily; here, once.
-  for (let atMs = Date.parse(`${first}T15:00:00Z`); bankDay(atMs) <= last; atMs += DAY_MS) {
-    const day = bankDay(atMs)
-    yield* operated("POST", "/reconciliations", { connection_id: connectionId, day }, 202)
+  // What the books learned later is compared daily: what one comparison finds, perhaps beside another one, the next has.
+  for (let times = 0; times < 2; times++) {
+    for (let atMs = Date.parse(`${first}T15:00:00Z`); bankDay(atMs) <= last; atMs += DAY_MS) {
+      const day = bankDay(atMs)
+      yield* operated("POST", "/reconciliations", { connection_id: connectionId, day }, 202)
+    }
+    yield* compared
   }
-  yield* compared
+  yield* pass(DAY_MS)
+  yield* closeDue
 
   const lines = yield* everyRow<BalanceTransaction>(`/accounts/${accountId}/transactions`)
   assert.strictEqual(assertRunning(lines), yield* availableOf(key))
