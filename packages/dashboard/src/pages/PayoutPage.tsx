@@ -33,7 +33,7 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
             {payout.status === "processing" && (
               <Settle
                 amount={payout.amount}
-                since={payout.processed_at}
+                since={payout.processed_at ?? payout.created_at}
                 of="payout"
                 settle={({ id: endToEndId, outcome, reason }, key) =>
                   call((api) =>

@@ -60,7 +60,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The desk 
           const { page } = visit
           await page.goto("/")
           await visit.signIn(operatorToken)
-          await page.getByText("R$ 102,20 blocked · 1 within 6 h · 1 within 48 h").waitFor()
+          await page.getByText("R$ 102,20 blocked · 1 within 6 h · 2 within 48 h").waitFor()
           await page.goto("/disputes?status=open")
           await page.getByText("2 rows · R$ 102,20 · the first deadline first").waitFor()
           const rows = page.getByRole("main").locator("a.row")

@@ -89,10 +89,10 @@ const sumOf = (rows: ReadonlyArray<{ readonly amount: number }>): string =>
 /** How many end within each of the hours at which people are alerted, the first to end first. */
 const dueOf = ({ data }: ListOf<OperatorDispute>): ReadonlyArray<string> => {
   const left = data.flatMap((row) => row.defense_deadline_at ?? []).map((at) => Date.parse(at) - now.value)
+  const within = (hours: number) => left.filter((ms) => ms >= 0 && ms < hours * HOUR_MS).length
   return DEADLINE_HOURS.toReversed().flatMap((hours, index, all) => {
-    const from = index === 0 ? 0 : all[index - 1]! * HOUR_MS
-    const count = left.filter((ms) => ms >= from && ms < hours * HOUR_MS).length
-    return count === 0 ? [] : [todayWords().dueWithin(count, hours)]
+    const count = within(hours)
+    return count > within(all[index - 1] ?? 0) ? [todayWords().dueWithin(count, hours)] : []
   })
 }
 
