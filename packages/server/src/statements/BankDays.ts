@@ -6,11 +6,11 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { startOf } from "../database/statements/Days.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import type { BankLine } from "./FourLegs.ts"
+import { type BankLine, DAYS_AROUND } from "./FourLegs.ts"
 
 /** What a bank's statement has of a day. */
 export interface BankDay {
-  /** Of the day, and of the days around it. */
+  /** Of the day, and of `DAYS_AROUND` days around it. */
   readonly lines: ReadonlyArray<BankLine>
   readonly isKnown: boolean
   /** Whether a statement has a later day. */
@@ -60,7 +60,8 @@ export class BankDays extends Context.Service<
         day: Effect.fnUntraced(function* (bankAccount, day, most) {
           const found = yield* sql<BankLineRow>`
             SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
-            WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - 1 AND ${day}::date + 1
+            WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - ${DAYS_AROUND}::integer
+              AND ${day}::date + ${DAYS_AROUND}::integer
             ORDER BY day, amount, end_to_end_id, occurrence LIMIT ${most + 1}::integer`
           if (found.length > most) return undefined
           const [known] = yield* sql<KnownRow>`

@@ -21,7 +21,7 @@ import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
-import { type BookMovement, compare, dayAfter, type Entry, type IdFacts } from "./FourLegs.ts"
+import { type BookMovement, compare, dayAfter, DAYS_AROUND, type Entry, type IdFacts } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
 import { makeHealed } from "./HealedLines.ts"
 import { type DueDay, ReconciliationDays } from "./ReconciliationDays.ts"
@@ -82,7 +82,7 @@ export class BankReconciliation extends Context.Service<
         if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
         if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
         const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
-        const around = books.between(connectionIds, dayAfter(due.day, -1), dayAfter(due.day, 1), MOST)
+        const around = books.between(connectionIds, dayAfter(due.day, -DAYS_AROUND), dayAfter(due.day, DAYS_AROUND), MOST)
         const before = yield* around
         if (before === undefined) return yield* failed(`the books have more than ${MOST} movements around the day`)
         // Whose they are does not change: others have their turn to be looked up.
@@ -151,8 +151,8 @@ export const metricsLoop = Layer.effectDiscard(
   })
 )
 
-/** Lines of the bank, and movements of the books, of three days. */
-export const MOST = 150_000
+/** Lines of the bank, and movements of the books, of the day and the days around it. */
+export const MOST = 250_000
 
 /** After a week without the service, a person asks for the days before. */
 const DAYS_BACK = 7

@@ -47,7 +47,7 @@ export interface IdFacts {
 
 export interface Day {
   readonly day: string
-  /** Of the day and the days around it. */
+  /** Of the day and `DAYS_AROUND` days around it. */
   readonly bank: ReadonlyArray<BankLine>
   readonly books: ReadonlyArray<BookMovement>
   readonly facts: IdFacts
@@ -64,6 +64,9 @@ export interface Entry {
   /** Movements that it may be, by their amount. */
   readonly suggestions: ReadonlyArray<BookMovement>
 }
+
+/** The days before and after a day that its comparison needs, so that it pairs as they do. */
+export const DAYS_AROUND = 2
 
 /** The cents that an entry adds to the difference of a day: what the bank has of it there, less what the books have. */
 export const differenceOf = ({ bank, books }: Pick<Entry, "bank" | "books">, day: string): number =>
@@ -125,16 +128,18 @@ const SUGGESTIONS = 5
 type Pair = readonly [BankLine, BookMovement]
 
 /**
- * By id: with the same amount first, of the same day, then of the days around it, which each of them sees alike, then of any; then with
- * another amount. Then by amount, of the same day and of the days around it.
+ * By id: with the same amount first, of the same day, then of the days beside it, then of any; then with another amount. Then by amount,
+ * of the same day and of the days beside it, lines without an id before movements without one.
+ *
+ * Of days beside each other, first all lines that are a day later than their movement are paired, then those a day earlier. What a day's
+ * pairs depend on is thus at most `DAYS_AROUND` days away, so that each of the two days finds the same pair.
  */
 const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>): ReadonlyArray<Pair> => {
   const pairs: Array<Pair> = []
   const free = new Set<BankLine | BookMovement>([...bank, ...books])
   const pass = (
     keysOf: (movement: BookMovement) => ReadonlyArray<string>,
-    keyOf: (line: BankLine) => string | undefined,
-    fits: (line: BankLine, movement: BookMovement) => boolean = () => true
+    keyOf: (line: BankLine) => string | undefined
   ) => {
     const waiting = new Map<string, { readonly list: Array<BookMovement>; at: number }>()
     for (const movement of books) {
@@ -152,16 +157,17 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
       // Those before the first that is free are taken for good.
       while (candidates.at < candidates.list.length && !free.has(candidates.list[candidates.at]!)) candidates.at++
       const movement = candidates.list[candidates.at]
-      if (movement === undefined || !fits(line, movement)) continue
+      if (movement === undefined) continue
       free.delete(line)
       free.delete(movement)
       pairs.push([line, movement])
     }
   }
   const side = (amount: number) => (amount < 0 ? "-" : "+")
-  for (const around of [[0], [-1, 1]]) {
+  const daysLater = [0, 1, -1]
+  for (const days of daysLater) {
     pass(
-      ({ amount, day, ids }) => ids.flatMap((id) => around.map((days) => `${id} ${amount} ${dayAfter(day, days)}`)),
+      ({ amount, day, ids }) => ids.map((id) => `${id} ${amount} ${dayAfter(day, days)}`),
       ({ amount, day, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount} ${day}`)
     )
   }
@@ -173,24 +179,18 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
     ({ amount, ids }) => ids.map((id) => `${id} ${side(amount)}`),
     ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${side(amount)}`)
   )
-  for (const ofIds of [false, true]) {
-    // First lines without an id, then movements without one.
-    const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
-    const mayPair = (line: BankLine) => !isFee(line) && !isInvestment(line) && (ofIds || line.endToEndId === null)
-    pass(
-      (movement) => (isOpen(movement) ? [`${movement.day} ${movement.amount}`] : []),
-      (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)
-    )
-    pass(
-      (movement) => (isOpen(movement) ? [`${movement.amount}`] : []),
-      (line) => (mayPair(line) ? `${line.amount}` : undefined),
-      (line, movement) => daysBetween(line.day, movement.day) <= 1
-    )
+  for (const days of daysLater) {
+    for (const ofIds of [false, true]) {
+      const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
+      const mayPair = (line: BankLine) => !isFee(line) && !isInvestment(line) && (ofIds || line.endToEndId === null)
+      pass(
+        (movement) => (isOpen(movement) ? [`${dayAfter(movement.day, days)} ${movement.amount}`] : []),
+        (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)
+      )
+    }
   }
   return pairs
 }
 
 export const dayAfter = (day: string, days: number): string =>
   formatInstant(Date.parse(day) + days * 86_400_000).slice(0, 10)
-
-const daysBetween = (a: string, b: string): number => Math.abs(Date.parse(a) - Date.parse(b)) / 86_400_000

@@ -19,6 +19,7 @@ import { text, uuid } from "../database/statements/Column.ts"
 import { startOf, TODAY } from "../database/statements/Days.ts"
 import { rows, statement, uuids } from "../database/statements/Statement.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
+import { DAYS_AROUND } from "./FourLegs.ts"
 
 /** Count and cents of the difference of the lines in a state. */
 export type StateSums = Readonly<Partial<Record<LineState, { readonly count: number; readonly difference: number }>>>
@@ -122,14 +123,14 @@ export const columns = `id, connection_id, day::text AS day, status, reason, ope
 export const DAYS_AGAIN = 90
 
 /**
- * A line may pair with a movement of the day before or after. Of the last day that the files before it have, what the books alone have is
+ * A line may change what the days around it pair. Of the last day that the files before it have, what the books alone have is
  * missing there once a later file comes. The newest day has the highest id.
  */
 const daysOfFile = `
   SELECT l.connection_id, l.day::text AS day
   FROM (
     SELECT DISTINCT connection_id, day + around AS day
-    FROM bank_statement_lines, generate_series(-1, 1) AS around
+    FROM bank_statement_lines, generate_series(-${DAYS_AROUND}, ${DAYS_AROUND}) AS around
     WHERE statement_id = $1::uuid
     UNION
     SELECT connection_id, to_day FROM bank_statements WHERE id = $1::uuid

@@ -6,6 +6,8 @@ import {
   type BookMovement,
   compare,
   type Day,
+  dayAfter,
+  DAYS_AROUND,
   differenceOf,
   type Entry
 } from "../../src/statements/FourLegs.ts"
@@ -184,6 +186,40 @@ describe("four legs", () => {
           if (entry.state === "matched") assert.strictEqual(differenceOf(entry, of), 0, `seed ${seed}`)
         }
       }
+    }
+  })
+
+  it("OPR-277: days that are compared by themselves agree about each pair", () => {
+    const days = Array.from({ length: 12 }, (_, index) => dayAfter(DAY, index))
+    const near = (of: string) => (side: { readonly day: string }) =>
+      side.day >= dayAfter(of, -DAYS_AROUND) && side.day <= dayAfter(of, DAYS_AROUND)
+    for (let seed = 0; seed < 2000; seed++) {
+      const random = randomFrom(seed)
+      const pick = <A>(...of: ReadonlyArray<A>): A => of[Math.floor(random() * of.length)]!
+      const some = <A extends { readonly day: string }>(make: (day: string) => A): ReadonlyArray<A> =>
+        Array.from({ length: Math.floor(random() * 16) }, () => make(pick(...days))).toSorted((a, b) =>
+          a.day < b.day ? -1 : a.day > b.day ? 1 : 0
+        )
+      const bank = some((of) => line(pick(1000, 2000), pick(null, null, "X1", "X2"), { day: of, description: "PIX" }))
+      const books = some((of) => movement(pick(1000, 2000), pick([], [`E${++made}`]), of))
+      // Of each side, the entries of all days that have it.
+      const found = new Map<string, Set<string>>()
+      let unexplained = 0
+      for (const of of days) {
+        const around = near(of)
+        for (const entry of compare(day({ day: of, bank: bank.filter(around), books: books.filter(around) }))) {
+          const { bank: its, books: ours, state } = entry
+          if (state !== "matched" && state !== "timing") unexplained += differenceOf(entry, of)
+          for (const side of [its, ours]) {
+            if (side === undefined) continue
+            found.set(side.id, (found.get(side.id) ?? new Set()).add(`${state} ${its?.id} ${ours?.id}`))
+          }
+        }
+      }
+      for (const [id, entries] of found) assert.strictEqual(entries.size, 1, `seed ${seed}: ${id} ${[...entries]}`)
+      assert.strictEqual(found.size, bank.length + books.length, `seed ${seed}`)
+      const total = (side: ReadonlyArray<{ readonly amount: number }>) => side.reduce((sum, each) => sum + each.amount, 0)
+      assert.strictEqual(unexplained, total(bank) - total(books), `seed ${seed}`)
     }
   })
 
