@@ -11,15 +11,20 @@ const inPortuguese: Readonly<Record<(typeof statementRemarks)[number] | (typeof 
   "its amount cannot be read": "o valor não pode ser lido",
   "its amount has no sign, and its type does not say which way it went":
     "o valor não tem sinal, e o tipo não diz se entrou ou saiu",
+  "it is a debit without a minus sign, in a file that has minus signs":
+    "é um débito sem sinal de menos, em um arquivo que tem sinais de menos",
   "its day cannot be read": "o dia não pode ser lido",
   "its day is to come": "o dia ainda não chegou",
   "it says neither debit nor credit": "não diz se é débito ou crédito",
   "it moves nothing": "não move nada",
+  "the file ends within it": "o arquivo termina no meio deste lançamento",
+  "it ends before its end": "o arquivo termina antes do fim",
   "its days cannot be read": "os dias do extrato não podem ser lidos",
   "its closing balance cannot be read": "o saldo final não pode ser lido",
   "the day of its closing balance is to come": "o dia do saldo final ainda não chegou",
   "line #: the opening balance cannot be read": "linha #: o saldo inicial não pode ser lido",
   "line #: the closing balance cannot be read": "linha #: o saldo final não pode ser lido",
+  "line #: it counts # records, and its lot has #": "linha #: conta # registros, e o lote tem #",
   "line #: its debits cannot be read": "linha #: os débitos não podem ser lidos",
   "line #: its credits cannot be read": "linha #: os créditos não podem ser lidos",
   "line #: its debits are # cents, and those of the lines # cents":

@@ -1,7 +1,8 @@
 /**
  * OFX as banks write it: 1.x with missing end tags, and 2.x.
  *
- * A value is the text between a tag and the next one, which reads both. Rules: OPR-273.
+ * A value is the text between a tag and the next one, which reads both. Banks leave out the end tags of values, never `</OFX>`: a file
+ * without it was cut off. Rules: OPR-273.
  */
 import type { StatementRemark } from "@pix-payments/domain/BankStatement"
 import {
@@ -11,8 +12,11 @@ import {
   centsOf,
   cleaned,
   dayOf,
+  daysOfLines,
   endToEndIdIn,
   isBalance,
+  isReal,
+  latestOf,
   LINES_OF_A_TURN,
   type Statement,
   type StatementLine,
@@ -21,36 +25,38 @@ import {
 
 /** The statement, or why the file is none. */
 export function* readOfx(text: string): Generator<void, Statement | string> {
-  const { accounts, balance, bank, currencies, hasCard, range, transactions } = yield* elementsOf(text)
+  const { balances, cut, hasCard, hasStatement, isEnded, said, transactions } = yield* elementsOf(withoutCdata(text))
   if (hasCard) return "it is the statement of a card"
-  if (currencies.some((each) => each !== "BRL")) return "it is not in reais"
-  if (accounts.size > 1) return "it has several accounts"
-  const hasSigns = transactions.some(
-    ({ fields }) => isDebit(fields["TRNAMT"] ?? "") && !isBalance(descriptionOf(fields))
-  )
+  if (!hasStatement) return "it has no statement"
+  if (!said("CURDEF").every(isReal)) return "it is not in reais"
+  const isOne = (tag: string) => new Set(said(tag).map(accountOf)).size <= 1
+  if (!["BRANCHID", "ACCTID", "ACCTTYPE"].every(isOne)) return "it has several accounts"
+  const signs = signsOf(transactions)
   const lines: Array<StatementLine> = []
   const unread: Array<UnreadLine> = []
   for (const [index, transaction] of transactions.entries()) {
     if (index % LINES_OF_A_TURN === 0) yield
-    const read = lineOf(transaction, hasSigns)
+    const read = transaction === cut ? unreadOf(transaction, "the file ends within it") : lineOf(transaction, signs)
     if ("reason" in read) unread.push(read)
     else lines.push(read)
   }
-  const [account = null] = accounts
   const repeated = repeatedIn(lines)
-  const days = lines.map(({ day }) => day).toSorted()
-  const [from, to] = [dayOf(range.from), dayOf(range.to)]
+  const days = rangeOf(said("DTSTART"), said("DTEND"))
+  const closings = isEnded ? balances.map(balanceOf) : []
   const problems: Array<StatementRemark> = []
-  if (from === undefined || to === undefined) problems.push("its days cannot be read")
-  if (balance.BALAMT !== undefined && balanceOf(balance) === null) problems.push("its closing balance cannot be read")
+  if (!isEnded) problems.push("it ends before its end")
+  else if (days === undefined) problems.push("its days cannot be read")
+  if (closings.includes(null)) problems.push("its closing balance cannot be read")
   return {
     format: "ofx",
-    bank,
-    account,
-    from: from ?? days[0] ?? null,
-    to: to ?? days.at(-1) ?? null,
+    bank:
+      said("BANKID")
+        .map(bankOf)
+        .find((each) => each !== null) ?? null,
+    account: accountOf(said("ACCTID")[0] ?? ""),
+    ...(isEnded && days !== undefined ? days : daysOfLines(lines)),
     opening: null,
-    closing: balanceOf(balance),
+    closing: latestOf(closings),
     lines: lines.filter((line) => !repeated.has(line)),
     unread: [
       ...unread,
@@ -64,48 +70,82 @@ export function* readOfx(text: string): Generator<void, Statement | string> {
   }
 }
 
+type Fields = Record<string, string>
+
 interface Transaction {
   readonly line: number
-  readonly fields: Record<string, string>
+  readonly fields: Fields
 }
 
-const descriptionOf = ({ MEMO = "", NAME = "" }: Transaction["fields"]): string =>
+const descriptionOf = ({ MEMO = "", NAME = "" }: Fields): string =>
   cleaned([NAME, MEMO].filter((each) => each !== "").join(" "))
 
-const lineOf = ({ fields, line }: Transaction, hasSigns: boolean): StatementLine | UnreadLine => {
-  const { CHECKNUM = "", DTPOSTED = "", FITID = "", MEMO = "", NAME = "", TRNAMT = "", TRNTYPE = "" } = fields
-  const description = descriptionOf(fields)
-  const problem = (reason: StatementRemark): UnreadLine => ({
-    line,
-    reason,
-    text: cleaned(`${DTPOSTED} ${TRNAMT} ${description}`)
-  })
-  if (isBalance(description)) return problem("it is a balance, not a movement")
-  const amount = centsOf(TRNAMT)
-  const day = dayOf(DTPOSTED)
-  if (amount === undefined) return problem("its amount cannot be read")
-  if (day === undefined) return problem("its day cannot be read")
-  if (amount === 0) return problem("it moves nothing")
-  const type = TRNTYPE.toUpperCase()
-  if (!hasSigns && !TRNAMT.includes("+") && !outgoing.has(type) && !incoming.has(type))
-    return problem("its amount has no sign, and its type does not say which way it went")
+const idOf = ({ CHECKNUM = "", FITID = "", MEMO = "", NAME = "", REFNUM = "" }: Fields): string | null =>
+  endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, REFNUM)
+
+const isMovement = (fields: Fields): boolean =>
+  !(isBalance(fields["NAME"] ?? "") || isBalance(fields["MEMO"] ?? "")) || idOf(fields) !== null
+
+const unreadOf = ({ fields, line }: Transaction, reason: StatementRemark): UnreadLine => ({
+  line,
+  reason,
+  text: cleaned(`${fields["DTPOSTED"] ?? ""} ${fields["TRNAMT"] ?? ""} ${descriptionOf(fields)}`)
+})
+
+const lineOf = (transaction: Transaction, signs: Signs): StatementLine | UnreadLine => {
+  const { fields, line } = transaction
+  if (!isMovement(fields)) return unreadOf(transaction, "it is a balance, not a movement")
+  const cents = centsOf(fields["TRNAMT"] ?? "")
+  const day = dayOf(fields["DTPOSTED"] ?? "")
+  if (cents === undefined) return unreadOf(transaction, "its amount cannot be read")
+  if (day === undefined) return unreadOf(transaction, "its day cannot be read")
+  if (cents === 0) return unreadOf(transaction, "it moves nothing")
+  const amount = signed(cents, fields, signs)
+  if (typeof amount === "string") return unreadOf(transaction, amount)
   return {
     line,
     day,
-    // Where no amount has a sign, the type says which way.
-    amount: !hasSigns && outgoing.has(type) ? -amount : amount,
-    description,
-    endToEndId: endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, fields["REFNUM"] ?? ""),
-    bankId: cleaned(FITID, 64) || null
+    amount,
+    description: descriptionOf(fields),
+    endToEndId: idOf(fields),
+    bankId: cleaned(fields["FITID"] ?? "", 64) || null
   }
 }
 
-/** `-0.00` is no sign of how a file writes debits. */
-const isDebit = (amount: string): boolean => /^\s*-/.test(amount) && /[1-9]/.test(amount)
+/** How a file writes debits. */
+interface Signs {
+  readonly hasMinus: boolean
+  readonly hasUnsignedDebit: boolean
+}
+
+const signsOf = (transactions: ReadonlyArray<Transaction>): Signs => {
+  // A sign of nothing, as `-0.00`, says nothing.
+  const movements = transactions.filter(({ fields }) => isMovement(fields) && /[1-9]/.test(fields["TRNAMT"] ?? ""))
+  return {
+    hasMinus: movements.some(({ fields }) => fields["TRNAMT"]?.startsWith("-")),
+    hasUnsignedDebit: movements.some(
+      ({ fields }) => !/^[+-]/.test(fields["TRNAMT"] ?? "") && debits.has(typeOf(fields))
+    )
+  }
+}
+
+/** The amount with the sign that the file says, or why it says none. */
+const signed = (cents: number, fields: Fields, { hasMinus, hasUnsignedDebit }: Signs): number | StatementRemark => {
+  const type = typeOf(fields)
+  if (/^[+-]/.test(fields["TRNAMT"] ?? "")) return cents
+  if (debits.has(type)) return hasMinus ? "it is a debit without a minus sign, in a file that has minus signs" : -cents
+  if (hasMinus || credits.has(type)) return cents
+  if (hasUnsignedDebit && mostlyDebits.has(type)) return -cents
+  return "its amount has no sign, and its type does not say which way it went"
+}
+
+const typeOf = ({ TRNTYPE = "" }: Fields): string => TRNTYPE.toUpperCase()
 
 /** The types that say which way money went. Interest, a transfer, and what a bank calls its own may be either. */
-const outgoing = new Set(["DEBIT", "PAYMENT", "REPEATPMT", "FEE", "SRVCHG", "CHECK", "DIRECTDEBIT"])
-const incoming = new Set(["CREDIT", "DEP", "DIRECTDEP", "DIV"])
+const debits = new Set(["DEBIT", "OUT"])
+const credits = new Set(["CREDIT", "IN", "DEP", "DIRECTDEP", "DIV"])
+/** Banks write some of these for money that came in, too. */
+const mostlyDebits = new Set(["PAYMENT", "REPEATPMT", "FEE", "SRVCHG", "CHECK", "DIRECTDEBIT"])
 
 /** Lines that a file has twice, with the first of each. An id that also names another line of the file says nothing. */
 const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementLine, StatementLine> => {
@@ -119,7 +159,15 @@ const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementL
   return new Map([...byId.values()].flatMap(([first, ...others]) => others.map((line) => [line, first!] as const)))
 }
 
-const balanceOf = ({ BALAMT = "", DTASOF = "" }: Record<string, string | undefined>): Balance | null => {
+/** From the first day to the last one, of all lists of the file. */
+const rangeOf = (starts: ReadonlyArray<string>, ends: ReadonlyArray<string>) => {
+  const [froms, tos] = [starts.map(dayOf), ends.map(dayOf)]
+  if (froms.includes(undefined) || tos.includes(undefined)) return undefined
+  const [from, to] = [froms.toSorted()[0], tos.toSorted().at(-1)]
+  return from !== undefined && to !== undefined && from <= to ? { from, to } : undefined
+}
+
+const balanceOf = ({ BALAMT = "", DTASOF = "" }: Fields): Balance | null => {
   const amount = centsOf(BALAMT)
   const day = dayOf(DTASOF)
   return amount === undefined || day === undefined ? null : { day, amount }
@@ -128,42 +176,57 @@ const balanceOf = ({ BALAMT = "", DTASOF = "" }: Record<string, string | undefin
 /** The parts of the file that matter, in one pass over its tags. */
 function* elementsOf(text: string) {
   const transactions: Array<Transaction> = []
-  const accounts = new Set<string>()
-  const currencies: Array<string> = []
-  const balance: Record<string, string> = {}
-  const range = { from: "", to: "" }
-  let bank: string | null = null
-  let hasCard = false
-  let current: Transaction | undefined
-  let inBalance = false
+  const balances: Array<Fields> = []
+  const others: Record<string, Array<string>> = {}
+  let [hasCard, hasStatement, isEnded] = [false, false, false]
+  /** The transaction or balance that values are of. */
+  let current: Fields | undefined
   let line = 1
   let counted = 0
-  for (const match of text.matchAll(/<(\/?)([A-Za-z][\w.]*)\s*>([^<]*)/g)) {
+  for (const match of text.matchAll(/<(\/?)([A-Za-z][\w.]*)\s*>([^]*?)(?=<[/!A-Za-z]|$)/g)) {
     const [, slash, name = "", raw = ""] = match
     const tag = name.toUpperCase()
     const value = unescaped(raw).trim()
     for (; counted < match.index; counted++) if (text.charCodeAt(counted) === LINE_FEED) line++
-    if (tag === "STMTTRN") {
-      current = slash === "" ? { line, fields: {} } : undefined
-      if (current !== undefined) {
-        transactions.push(current)
-        if (transactions.length % LINES_OF_A_TURN === 0) yield
-      }
-    } else if (tag === "BANKTRANLIST" || tag === "STMTRS") current = undefined
-    else if (tag === "LEDGERBAL" || tag === "AVAILBAL") {
+    if (tag === "OFX") isEnded = slash !== ""
+    else if (tag === "BANKTRANLIST" || tag === "STMTRS") {
       current = undefined
-      inBalance = tag === "LEDGERBAL" && slash === ""
+      hasStatement = true
+    } else if (tag === "STMTTRN" || tag === "LEDGERBAL" || tag === "AVAILBAL") {
+      current = slash === "" ? {} : undefined
+      if (current === undefined) continue
+      if (tag === "LEDGERBAL") balances.push(current)
+      if (tag !== "STMTTRN") continue
+      hasStatement = true
+      transactions.push({ line, fields: current })
+      if (transactions.length % LINES_OF_A_TURN === 0) yield
     } else if (tag.startsWith("CCSTMT")) hasCard = true
     else if (slash !== "" || value === "") continue
-    else if (current !== undefined) current.fields[tag] ??= value
-    else if (inBalance) balance[tag] ??= value
-    else if (tag === "BANKID") bank ??= bankOf(value)
-    else if (tag === "ACCTID") accounts.add(accountOf(value) ?? "")
-    else if (tag === "CURDEF") currencies.push(value.toUpperCase())
-    else if (tag === "DTSTART") range.from = value
-    else if (tag === "DTEND") range.to = value
+    else if (current !== undefined) current[tag] ??= value
+    else (others[tag] ??= []).push(value)
   }
-  return { transactions, accounts, bank, currencies, balance, range, hasCard }
+  return {
+    transactions,
+    balances: balances.filter(({ BALAMT }) => BALAMT !== undefined),
+    said: (tag: string): ReadonlyArray<string> => others[tag] ?? [],
+    hasCard,
+    hasStatement,
+    isEnded,
+    /** The transaction within which the file ends. */
+    cut: isEnded ? undefined : transactions.find(({ fields }) => fields === current)
+  }
+}
+
+/** With the text of CDATA sections as any other. */
+const withoutCdata = (text: string): string => {
+  const [before = "", ...sections] = text.split("<![CDATA[")
+  return [
+    before,
+    ...sections.flatMap((section) => {
+      const [inside = "", ...after] = section.split("]]>")
+      return [inside.replaceAll("&", "&amp;").replaceAll("<", "&lt;"), after.join("]]>")]
+    })
+  ].join("")
 }
 
 const LINE_FEED = 10

@@ -7,6 +7,7 @@
  * - The file says its own dialect: encoding, end tags, decimal comma, debits without a sign, balances among the lines.
  * - A line or a closing balance of a day that is more than a week away is not read: banks book a weekend on the Monday, and no later.
  * - Its days end today, whatever its header says: banks write the end of the month that was asked for.
+ * - A file that was cut off is named. Its days end with its last line, and what it ends within is not read.
  * - It has at most `MAX_FILE_BYTES` and `MAX_LINES` lines, of one account in reais. Anything else is `UnreadableFile`.
  *
  * Rules: OPR-273, OPR-274.

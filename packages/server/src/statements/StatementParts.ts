@@ -47,9 +47,10 @@ export interface Statement {
   readonly problems: ReadonlyArray<StatementRemark>
 }
 
-/** Cents of an amount as banks write it: `-1234.56`, `1.234,56`, `+12`, `12,5`. Undefined where it is ambiguous. */
+/** Cents of an amount as banks write it: `-1234.56`, `1.234,56`, `+12`, `12,5`, `4.6000`. Undefined where it is ambiguous. */
 export const centsOf = (text: string): number | undefined => {
-  const [, sign = "", digits = ""] = /^([+-]?)\s*(?:R\$\s*)?([\d.,]+)$/.exec(text.trim()) ?? []
+  const [, sign = "", written = ""] = /^([+-]?)\s*(?:R\$\s*)?([\d.,]+)$/.exec(text.trim()) ?? []
+  const digits = written.replace(/([.,]\d{2})0{2,}$/, "$1")
   const plain = /^\d{1,3}(\.\d{3})*,\d{1,2}$|^\d+,\d{1,2}$|^\d{1,3}(\.\d{3}){2,}$/.test(digits)
     ? digits.replaceAll(".", "").replace(",", ".")
     : /^\d{1,3}(,\d{3})+\.\d{1,2}$/.test(digits)
@@ -87,8 +88,26 @@ export const endToEndIdIn = (...texts: ReadonlyArray<string>): string | null => 
   return null
 }
 
-/** A balance that a bank writes among the movements. */
-export const isBalance = (description: string): boolean => /^\s*(?:SALDO|S A L D O|SDO)\b/i.test(description)
+/** A balance that a bank writes among the movements, as `(=) SALDO` or `000 SALDO_DIA`. Only of a line without an end-to-end id. */
+export const isBalance = (text: string): boolean => /^[^A-Za-zÀ-ÿ]*(?:SALDO|S A L D O|SDO)(?![A-Za-zÀ-ÿ])/i.test(text)
+
+/** Whether a file's currency is the real. `BRC` is what Santander calls it; CNAB 240 may leave it out. */
+export const isReal = (currency: string): boolean => ["BRL", "BRC", "000", ""].includes(currency.trim().toUpperCase())
+
+/** The balance of the last day. */
+export const latestOf = (balances: ReadonlyArray<Balance | null>): Balance | null =>
+  balances.reduce((last, each) => (last === null || (each !== null && each.day >= last.day) ? each : last), null)
+
+export interface Days {
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/** The days from the first line to the last one. */
+export const daysOfLines = (lines: ReadonlyArray<StatementLine>): Days => {
+  const days = lines.map(({ day }) => day).toSorted()
+  return { from: days[0] ?? null, to: days.at(-1) ?? null }
+}
 
 /** The code of a bank: `341`, `0341`. Another number is none. */
 export const bankOf = (text: string): string | null => /^0*(\d{3})$/.exec(text.trim())?.[1] ?? null

@@ -74,6 +74,27 @@ const drawn = (seed: number) => {
   return { dialect, lines: lines.toSorted((a, b) => a.atMs - b.atMs) }
 }
 
+const days = "<DTSTART>20261126<DTEND>20261126"
+
+/** OFX of one account, as little as a bank writes. */
+const ofx = (list: string, { currency = "BRL", tail = "" } = {}) =>
+  Buffer.from(
+    `<OFX><STMTRS><CURDEF>${currency}<BANKACCTFROM><BANKID>0341<ACCTID>12345-6<ACCTTYPE>CHECKING</BANKACCTFROM>` +
+      `<BANKTRANLIST>${list}</BANKTRANLIST>${tail}</STMTRS></OFX>`
+  )
+
+const transaction = (type: string, amount: string, memo = "PIX", name = "") =>
+  `<STMTTRN><TRNTYPE>${type}<DTPOSTED>20261126<TRNAMT>${amount}<NAME>${name}<MEMO>${memo}</STMTTRN>`
+
+const recordsOf = (statement: typeof of) =>
+  Buffer.from(statementFile(statement, { ...tidy, format: "cnab240" }))
+    .toString("latin1")
+    .trimEnd()
+    .split("\r\n")
+    .map((record) => record.padEnd(240))
+
+const fileOf = (records: ReadonlyArray<string>) => Buffer.from(`${records.join("\r\n")}\r\n`, "latin1")
+
 const core = (lines: ReadonlyArray<{ day: string; amount: number; endToEndId: string | null }>) =>
   lines.map(({ amount, day: of, endToEndId }) => `${of} ${amount} ${endToEndId ?? ""}`).toSorted()
 
@@ -171,6 +192,10 @@ describe("statement files", () => {
       "- 12,5": -1250,
       "R$ 0,01": 1,
       "-0.00": 0,
+      "-4.6000": -460,
+      "1,530000": 153,
+      "4.6001": undefined,
+      "4.600": undefined,
       "1.234": undefined,
       "1,234": undefined,
       "12.345,678": undefined,
@@ -221,5 +246,151 @@ describe("statement files", () => {
       const { from, problems, to } = read(file(["CREDIT"], none))
       assert.deepStrictEqual([from, to, problems], ["2026-11-26", "2026-11-26", ["its days cannot be read"]])
     }
+  })
+
+  it("OPR-273, OPR-274: a file in reais is read, whatever the bank calls them and wherever its records end", () => {
+    assert.lengthOf(read(ofx(`${days}${transaction("IN", "1.5000")}`, { currency: "BRC" })).lines, 1)
+    const records = recordsOf(of)
+    const joined = read(Buffer.from(`${records.join("")}\u001a`, "latin1"))
+    assert.deepStrictEqual(joined, read(fileOf(records)))
+    assert.deepStrictEqual([joined.lines.length, joined.unread, joined.problems], [4, [], []])
+    for (const currency of ["   ", "000", "BRL", "USD"]) {
+      const said = records.map((record) => record.replace("FBRL00001", `F${currency}00001`))
+      const refusal = currency === "USD" ? "it is not in reais" : "it is read"
+      assert.strictEqual(refusalOf(fileOf(said)), refusal, currency)
+    }
+  })
+
+  it("OPR-273: an opening of the day before the first line says nothing of its day", () => {
+    const late = of.lines.slice(3)
+    const wednesday = recordsOf({ ...of, lines: late })
+    const { from, opening, problems, to } = read(fileOf(wednesday))
+    assert.deepStrictEqual([from, to, opening?.day, problems], ["2026-11-26", "2026-11-26", "2026-11-26", []])
+    // A day without a line.
+    const none = read(fileOf(recordsOf({ ...of, lines: [] })))
+    assert.deepStrictEqual([none.from, none.to, none.opening?.day], ["2026-11-26", "2026-11-26", "2026-11-26"])
+    const one = read(fileOf(recordsOf({ ...of, from: "2026-11-26", lines: [] })))
+    assert.deepStrictEqual([one.from, one.to], ["2026-11-26", "2026-11-26"])
+    // A lot for each day.
+    const tuesday = recordsOf({ ...of, from: "2026-11-24", to: "2026-11-25", lines: of.lines.slice(1, 3) })
+    const opens = recordsOf({ ...of, lines: of.lines.slice(1) })
+    const both = read(fileOf([...tuesday.slice(0, -1), wednesday[1]!, ...opens.slice(-4)]))
+    assert.deepStrictEqual([both.from, both.to, both.opening?.day], ["2026-11-25", "2026-11-26", "2026-11-25"])
+    assert.deepStrictEqual([both.closing?.day, both.lines.length], ["2026-11-26", 4])
+    const back = read(fileOf(recordsOf(of).map((record) => record.replace(/^(.{7}5.{134})26112026/, "$120112026"))))
+    assert.deepStrictEqual([back.from, back.to], ["2026-11-25", "2026-11-26"])
+    assert.include(back.problems, "its days cannot be read")
+  })
+
+  it("OPR-273: a file that was cut off is named, and what it ends in is not read", () => {
+    const file = Buffer.from(statementFile(of, { ...tidy, endTags: false })).toString("latin1")
+    const at = (text: string) => file.slice(0, file.lastIndexOf(text))
+    const whole = read(Buffer.from(file, "latin1"))
+    assert.deepStrictEqual([whole.problems, whole.lines.length], [[], 4])
+    const within = read(Buffer.from(`${at("-30.00")}-3`, "latin1"))
+    assert.deepStrictEqual([within.from, within.to, within.lines.length], ["2026-11-25", "2026-11-25", 2])
+    assert.deepStrictEqual(
+      within.unread.map(({ reason, text }) => [reason, text]),
+      [["the file ends within it", "20261126120000[-3:BRT] -3"]]
+    )
+    const between = read(Buffer.from(at("<STMTTRN>").replace("<DTEND>20261126", "<DTEND>20261130"), "latin1"))
+    assert.deepStrictEqual([between.to, between.unread, between.lines.length], ["2026-11-26", [], 3])
+    const balance = read(Buffer.from(at("6.56"), "latin1"))
+    assert.deepStrictEqual([balance.closing, balance.lines.length], [null, 4])
+    for (const { problems } of [within, between, balance]) assert.include(problems, "it ends before its end")
+    assert.strictEqual(
+      refusalOf(
+        "<OFX><BANKMSGSRSV1><STMTTRNRS><STATUS><CODE>15500<SEVERITY>ERROR</STATUS></STMTTRNRS></BANKMSGSRSV1></OFX>"
+      ),
+      "it has no statement"
+    )
+
+    const records = recordsOf(of)
+    for (const [kept, lines] of [
+      [-1, 4],
+      [-2, 4],
+      [-3, 3]
+    ] as const) {
+      const cut = read(fileOf(records.slice(0, kept)))
+      assert.deepStrictEqual([cut.problems, cut.lines.length, cut.unread], [["it ends before its end"], lines, []])
+    }
+    const half = read(Buffer.from(records.slice(0, -2).join("\r\n").slice(0, -60), "latin1"))
+    assert.deepStrictEqual(
+      half.unread.map(({ line, reason }) => [line, reason]),
+      [[6, "the file ends within it"]]
+    )
+    const trailer = read(Buffer.from(records.slice(0, -1).join("\r\n").slice(0, -90), "latin1"))
+    assert.deepStrictEqual([trailer.closing, trailer.lines.length, trailer.unread.length], [null, 4, 1])
+    assert.deepStrictEqual(read(fileOf(records.filter((_, index) => index !== 3))).problems.slice(0, 1), [
+      "line 6: it counts 6 records, and its lot has 5"
+    ])
+  })
+
+  it("OPR-273: a balance is known by its name or its text, and is none with an end-to-end id", () => {
+    const texts = ["(=) SALDO", "000 SALDO DO DIA", "*SALDO DIA*", "SALDO_DIA", "<![CDATA[SALDO DO DIA]]>", "S A L D O"]
+    const balances = texts.map((text) => transaction("CREDIT", "9.00", text))
+    const named = transaction("CREDIT", "9.00", "SALDO ANTERIOR", "OUTROS")
+    const movements = [
+      transaction("CREDIT", "1.00", `PIX RECEBIDO ${pixId("E", 1)}`, "SALDO POSITIVO CONTABILIDADE LTDA"),
+      transaction("CREDIT", "2.00", `<![CDATA[PIX A&B <1> ${pixId("E", 2)}]]>`),
+      transaction("CREDIT", "3.00", `Doceria <3 Amor ${pixId("E", 3)}`),
+      transaction("CREDIT", "4.00", "SALDOS E CIA")
+    ]
+    const { lines, unread } = read(ofx(`${days}${balances.join("")}${named}${movements.join("")}`))
+    assert.deepStrictEqual(
+      unread.map(({ reason }) => reason),
+      [...texts, "OUTROS"].map(() => "it is a balance, not a movement")
+    )
+    assert.deepStrictEqual(
+      lines.map(({ amount, description, endToEndId }) => [amount, description, endToEndId]),
+      [
+        [100, `SALDO POSITIVO CONTABILIDADE LTDA PIX RECEBIDO ${pixId("E", 1)}`, pixId("E", 1)],
+        [200, `PIX A&B <1> ${pixId("E", 2)}`, pixId("E", 2)],
+        [300, `Doceria <3 Amor ${pixId("E", 3)}`, pixId("E", 3)],
+        [400, "SALDOS E CIA", null]
+      ]
+    )
+    const positive = { ...of.lines[3]!, text: "SALDO POSITIVO LTDA" }
+    const found = read(
+      fileOf(recordsOf({ ...of, lines: [positive, { ...positive, endToEndId: "", text: "* SALDO" }] }))
+    )
+    assert.deepStrictEqual([found.lines.length, found.unread.length], [1, 1])
+  })
+
+  it("OPR-273, OPR-274: of several lists of one account it has all days and the latest balance", () => {
+    const list = (day: string) => `<BANKTRANLIST><DTSTART>${day}<DTEND>${day}</BANKTRANLIST>`
+    const balance = (day: string, cents: string) => `<LEDGERBAL><BALAMT>${cents}<DTASOF>${day}</LEDGERBAL>`
+    const lists = ofx(`</BANKTRANLIST>${list("20261102")}${list("20261101")}${list("20261103")}`, {
+      tail: `${balance("20261103", "3.00")}</STMTRS><STMTRS>${balance("20261102", "2.00")}`
+    })
+    const { closing, from, problems, to } = read(lists)
+    assert.deepStrictEqual([from, to, problems], ["2026-11-01", "2026-11-03", []])
+    assert.deepStrictEqual(closing, { day: "2026-11-03", amount: 300 })
+    const savings = "</STMTRS><STMTRS><BANKACCTFROM><BANKID>341<ACCTID>12345-6<ACCTTYPE>SAVINGS</BANKACCTFROM>"
+    assert.strictEqual(refusalOf(ofx(days, { tail: savings })), "it has several accounts")
+    assert.strictEqual(refusalOf(ofx(days, { tail: savings.replace("SAVINGS", "CHECKING") })), "it is read")
+    const reversed = read(ofx(`<DTSTART>20261127<DTEND>20261101${transaction("CREDIT", "1.00")}`))
+    assert.deepStrictEqual([reversed.from, reversed.to], ["2026-11-26", "2026-11-26"])
+    assert.deepStrictEqual(reversed.problems, ["its days cannot be read"])
+  })
+
+  it("OPR-273: which way money went is what the file says, and is not guessed from other lines", () => {
+    const amounts = (...of: ReadonlyArray<string>) => {
+      const all = of.map((each) => each.split(" ") as [string, string])
+      const { lines, unread } = read(ofx(`${days}${all.map(([type, amount]) => transaction(type, amount)).join("")}`))
+      return [lines.map(({ amount }) => amount), unread.map(({ reason }) => reason)]
+    }
+    const unsigned = "its amount has no sign, and its type does not say which way it went"
+    assert.deepStrictEqual(amounts("DEBIT 8.00", "DEBIT -1.50", "PAYMENT 2.00", "DEBIT +3.00"), [
+      [-150, 200, 300],
+      ["it is a debit without a minus sign, in a file that has minus signs"]
+    ])
+    assert.deepStrictEqual(amounts("PAYMENT 2.00", "FEE +3.00", "CREDIT 4.00"), [[300, 400], [unsigned]])
+    assert.deepStrictEqual(amounts("PAYMENT 2.00", "FEE +3.00", "DEBIT 4.00"), [[-200, 300, -400], []])
+    assert.deepStrictEqual(amounts("PAYMENT 2.00", "DEBIT +4.00", "DEBIT 0.00"), [
+      [400],
+      [unsigned, "it moves nothing"]
+    ])
+    assert.deepStrictEqual(amounts("OUT 2.00", "IN 4.00"), [[-200, 400], []])
   })
 })
