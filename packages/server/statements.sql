@@ -942,6 +942,58 @@ WHERE k.id = u.key_id;
 -- operations/SearchStatements.ts all
 (
   SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
+  FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT 5000) t
+  WHERE
+    ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
+    AND regexp_replace(t.phone, '\D', '', 'g') IN (substr($1::text, 2), substr($1::text, 4))
+  ORDER BY t.id DESC
+  LIMIT 10
+)
+UNION ALL
+(
+  WITH RECURSIVE
+    owners (account_id, n) AS (
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, '00000000-0000-0000-0000-000000000000'::uuid) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), 1
+      WHERE $2::text::uuid[] IS NULL
+      UNION ALL
+      SELECT
+        (
+          SELECT t.account_id
+          FROM payouts t
+          WHERE (t.pix_key, t.account_id) > ($1::text, o.account_id) AND t.pix_key <= $1::text
+          ORDER BY t.pix_key, t.account_id
+          LIMIT 1
+        ), o.n + 1
+      FROM owners o
+      WHERE o.account_id IS NOT NULL AND o.n < 20
+    )
+  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
+  FROM
+    (SELECT account_id FROM owners WHERE account_id IS NOT NULL UNION SELECT unnest($2::text::uuid[])) o
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM payouts t
+      WHERE
+        (t.pix_key, t.account_id) >= ($1::text, o.account_id)
+        AND (t.pix_key, t.account_id) <= ($1::text, o.account_id)
+        AND t.pix_key <= $1::text
+      ORDER BY t.pix_key DESC, t.account_id DESC, t.id DESC
+      LIMIT 5
+    ) t
+  ORDER BY t.id DESC
+  LIMIT 10
+);
+
+-- operations/SearchStatements.ts all
+(
+  SELECT 'account' AS kind, t.id, t.id AS account_id, (t.name)::text AS label, (NULL)::bigint AS amount
   FROM accounts t
   WHERE t.document = $1::text AND ($2::text::uuid[] IS NULL OR t.id = ANY ($2::text::uuid[]))
   LIMIT 10
@@ -1279,6 +1331,7 @@ UNION ALL
             LIMIT 5000
           ) s
         WHERE lower(s.end_to_end_id) = lower($1::text)
+        LIMIT 10
       )
     )
     AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
@@ -1303,6 +1356,132 @@ UNION ALL
             LIMIT 5000
           ) s
         WHERE lower(s.end_to_end_id) = lower($1::text)
+        LIMIT 10
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM acquirer_exceptions t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, end_to_end_id
+            FROM acquirer_exceptions
+            WHERE
+              end_to_end_id >= upper(left($1::text, 21)) || '00000000000'
+              AND end_to_end_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY end_to_end_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.end_to_end_id) = lower($1::text)
+        LIMIT 10
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM acquirer_exceptions t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, external_id
+            FROM acquirer_exceptions
+            WHERE
+              external_id >= upper(left($1::text, 21)) || '00000000000'
+              AND external_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY external_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.external_id) = lower($1::text)
+        LIMIT 10
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM acquirer_exceptions t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.exception_id
+        FROM
+          (
+            SELECT exception_id, return_id
+            FROM exception_returns
+            WHERE
+              return_id >= upper(left($1::text, 21)) || '00000000000'
+              AND return_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY return_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.return_id) = lower($1::text)
+        LIMIT 10
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'dispute' AS kind, t.id, t.account_id AS account_id, (t.reason)::text AS label, (t.amount)::bigint AS amount
+  FROM disputes t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, return_id
+            FROM disputes
+            WHERE
+              return_id >= upper(left($1::text, 21)) || '00000000000'
+              AND return_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY return_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.return_id) = lower($1::text)
+        LIMIT 10
+      )
+    )
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
+  FROM refunds t
+  WHERE
+    t.id = ANY (
+      ARRAY(
+        SELECT s.id
+        FROM
+          (
+            SELECT id, provider_id
+            FROM refunds
+            WHERE
+              provider_id >= upper(left($1::text, 21)) || '00000000000'
+              AND provider_id <= upper(left($1::text, 21)) || 'zzzzzzzzzzz'
+            ORDER BY provider_id
+            LIMIT 5000
+          ) s
+        WHERE lower(s.provider_id) = lower($1::text)
+        LIMIT 10
       )
     )
     AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
@@ -1314,7 +1493,7 @@ UNION ALL
   SELECT 'charge' AS kind, t.id, t.account_id AS account_id, (t.customer_name)::text AS label, (t.amount)::bigint AS amount
   FROM charges t
   WHERE
-    t.id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = $1::text))
+    t.id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = $1::text LIMIT 10))
     AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 )
@@ -1322,14 +1501,54 @@ UNION ALL
 (
   SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
   FROM payouts t
-  WHERE t.end_to_end_id = $1::text AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  WHERE
+    t.id = ANY (ARRAY(SELECT id FROM payouts WHERE end_to_end_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 )
 UNION ALL
 (
   SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
   FROM acquirer_exceptions t
-  WHERE t.end_to_end_id = $1::text AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  WHERE
+    t.id = ANY (ARRAY(SELECT id FROM acquirer_exceptions WHERE end_to_end_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM acquirer_exceptions t
+  WHERE
+    t.id = ANY (ARRAY(SELECT id FROM acquirer_exceptions WHERE external_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'exception' AS kind, t.id, t.account_id AS account_id, (t.kind)::text AS label, (t.amount)::bigint AS amount
+  FROM acquirer_exceptions t
+  WHERE
+    t.id = ANY (ARRAY(SELECT exception_id FROM exception_returns WHERE return_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'dispute' AS kind, t.id, t.account_id AS account_id, (t.reason)::text AS label, (t.amount)::bigint AS amount
+  FROM disputes t
+  WHERE
+    t.id = ANY (ARRAY(SELECT id FROM disputes WHERE return_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
+  LIMIT 10
+)
+UNION ALL
+(
+  SELECT 'refund' AS kind, t.id, t.account_id AS account_id, (NULL)::text AS label, (t.amount)::bigint AS amount
+  FROM refunds t
+  WHERE
+    t.id = ANY (ARRAY(SELECT id FROM refunds WHERE provider_id = $1::text LIMIT 10))
+    AND ($2::text::uuid[] IS NULL OR t.account_id = ANY ($2::text::uuid[]))
   LIMIT 10
 );
 
@@ -1511,48 +1730,6 @@ UNION ALL
         AND (t.reference, t.account_id) <= ($1::text, o.account_id)
         AND t.reference <= $1::text
       ORDER BY t.reference DESC, t.account_id DESC, t.id DESC
-      LIMIT 5
-    ) t
-  ORDER BY t.id DESC
-  LIMIT 10
-);
-
--- operations/SearchStatements.ts all
-(
-  WITH RECURSIVE
-    owners (account_id, n) AS (
-      SELECT
-        (
-          SELECT t.account_id
-          FROM payouts t
-          WHERE (t.pix_key, t.account_id) > ($1::text, '00000000-0000-0000-0000-000000000000'::uuid) AND t.pix_key <= $1::text
-          ORDER BY t.pix_key, t.account_id
-          LIMIT 1
-        ), 1
-      WHERE $2::text::uuid[] IS NULL
-      UNION ALL
-      SELECT
-        (
-          SELECT t.account_id
-          FROM payouts t
-          WHERE (t.pix_key, t.account_id) > ($1::text, o.account_id) AND t.pix_key <= $1::text
-          ORDER BY t.pix_key, t.account_id
-          LIMIT 1
-        ), o.n + 1
-      FROM owners o
-      WHERE o.account_id IS NOT NULL AND o.n < 20
-    )
-  SELECT 'payout' AS kind, t.id, t.account_id AS account_id, (t.recipient_name)::text AS label, (t.amount)::bigint AS amount
-  FROM
-    (SELECT account_id FROM owners WHERE account_id IS NOT NULL UNION SELECT unnest($2::text::uuid[])) o
-    CROSS JOIN LATERAL (
-      SELECT *
-      FROM payouts t
-      WHERE
-        (t.pix_key, t.account_id) >= ($1::text, o.account_id)
-        AND (t.pix_key, t.account_id) <= ($1::text, o.account_id)
-        AND t.pix_key <= $1::text
-      ORDER BY t.pix_key DESC, t.account_id DESC, t.id DESC
       LIMIT 5
     ) t
   ORDER BY t.id DESC
@@ -6654,7 +6831,14 @@ WHERE
       AND r.day = closed.day
       AND (
         r.status = 'requested'
-        OR r.done_at >= ((closed.day + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
+        OR r.done_at >= (
+          (
+            CASE
+              WHEN r.states -> 'timing' IS NULL THEN closed.day + 1
+              ELSE least(closed.day + 1 + 2, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date)
+            END
+          )::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)
+        )
       )
   )
 LIMIT 1000;
@@ -6991,6 +7175,7 @@ WHERE
   AND d.created_at >= to_timestamp($2::double precision / 1000)
   AND NOT (d.resource_id IS NOT DISTINCT FROM d.endpoint_id)
   AND NOT EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL)
+  AND (SELECT a.moved_to FROM accounts a WHERE a.id = d.account_id) IS NULL
   AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE;
 
 -- webhooks/deliveries/DeliveryStore.ts findAttempts
@@ -7023,6 +7208,7 @@ WHERE
   AND NOT (d.resource_id IS NOT DISTINCT FROM d.endpoint_id)
   AND d.status IN ('scheduled', 'delivered', 'failed')
   AND NOT EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL)
+  AND (SELECT a.moved_to FROM accounts a WHERE a.id = d.account_id) IS NULL
   AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE
 RETURNING d.id;
 
@@ -7036,6 +7222,7 @@ WHERE
   d.id = $1::uuid
   AND d.status IN ('scheduled', 'delivered', 'failed')
   AND NOT EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL)
+  AND (SELECT a.moved_to FROM accounts a WHERE a.id = d.account_id) IS NULL
   AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE
 RETURNING d.id;
 

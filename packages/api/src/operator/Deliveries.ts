@@ -6,6 +6,7 @@ import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -13,7 +14,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count, CountSummary, createdFilters, Id, idFilter, orderQuery } from "./Fields.ts"
+import { byId, Count, CountSummary, Id, idFilter, orderQuery } from "./Fields.ts"
 import { filteredList } from "./FilteredList.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
@@ -69,30 +70,35 @@ export const Resent = Schema.Struct({
 }).annotate({ identifier: "Resent" })
 export type Resent = typeof Resent.Type
 
+/** The filters of the list and of a resend. */
+const filters = {
+  account_id: idFilter.schema,
+  created_after: InstantInput,
+  created_before: InstantInput,
+  resource_id: idFilter.schema,
+  endpoint_id: idFilter.schema,
+  event: EventName
+}
+
 /** Which failed deliveries to resend: the filters of the list, and an instant. At least one of them. */
 export const ResendFailed = Schema.Struct({
-  endpoint_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
-  resource_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
-  event: nullable(EventName),
+  ...Struct.map(Struct.map(filters, Schema.NullOr), Schema.optionalKey),
   status: Schema.optionalKey(Schema.Literal("failed")),
   since: nullable(InstantInput),
   dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "True counts the deliveries and sends none." }))
 }).annotate({ identifier: "ResendFailed" })
 export type ResendFailed = typeof ResendFailed.Type
 
-export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, event, resource_id, since }) =>
-  [endpoint_id, resource_id, event, since].some((filter) => filter !== undefined && filter !== null)
+export const decodeResendFailed = decoder(ResendFailed, (body) => {
+  const names = [...Object.keys(filters), "since"]
+  return names.some((name) => body[name] !== undefined && body[name] !== null)
     ? []
-    : ["endpoint_id", "resource_id", "event", "since"].map((name) => ({ code: "VALIDATION_ERROR", path: [name] }))
-)
+    : names.map((name) => ({ code: "VALIDATION_ERROR", path: [name] }))
+})
 
 export const deliveryFilters = {
-  account_id: idFilter,
-  ...createdFilters,
-  status: Schema.optionalKey(DeliveryStatus),
-  resource_id: idFilter,
-  endpoint_id: idFilter,
-  event: Schema.optionalKey(EventName)
+  ...Struct.map(filters, Schema.optionalKey),
+  status: Schema.optionalKey(DeliveryStatus)
 }
 
 export const deliveriesQuery = { ...listQuery, ...orderQuery, ...deliveryFilters }

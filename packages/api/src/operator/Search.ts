@@ -40,7 +40,7 @@ export type SearchResults = typeof SearchResults.Type
 export const searchQuery = {
   q: text(1, 1000).annotateKey({
     description:
-      "An id or its short form, txid, end-to-end id, request id, document, e-mail address or phone; words of a name or a reference, or their beginnings; an amount (`352,21`), also of a day (`352,21 25/11`); a Copia e Cola."
+      "An id or its short form, txid, end-to-end id, id of a return, request id, document, e-mail address or phone; words of a name or a reference, or their beginnings; an amount (`352,21`), also of a day (`352,21 25/11`); a Copia e Cola."
   })
 }
 

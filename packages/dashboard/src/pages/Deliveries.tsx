@@ -15,7 +15,7 @@ import { words } from "../words/Words.ts"
 export const Deliveries = () => {
   const version = useSignal(0)
   const { empty, fields, nav } = words()
-  const filterOf = (name: string) => query.value.get(name) || undefined
+  const filterOf = (name: string) => query.value.get(name) || null
   return (
     <List
       title={nav.deliveries}
@@ -23,9 +23,14 @@ export const Deliveries = () => {
       actions={
         may("operator") && (
           <ResendFailed
-            endpointId={filterOf("endpoint_id")}
-            resourceId={filterOf("resource_id")}
-            event={filterOf("event")}
+            filters={{
+              account_id: filterOf("account_id"),
+              created_after: filterOf("created_after"),
+              created_before: filterOf("created_before"),
+              endpoint_id: filterOf("endpoint_id"),
+              resource_id: filterOf("resource_id")
+            }}
+            event={filterOf("event") ?? undefined}
             onDone={() => {
               version.value += 1
             }}

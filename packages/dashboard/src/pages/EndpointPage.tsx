@@ -74,7 +74,7 @@ const Actions = ({ endpoint, id, reload }: ActionsProps) => {
           onDone={(delivery) => go(`/deliveries/${delivery.id}`)}
         />
       )}
-      {may("operator") && <ResendFailed endpointId={id} onDone={reload} />}
+      {may("operator") && <ResendFailed filters={{ endpoint_id: id }} onDone={reload} />}
       {endpoint !== undefined && may("developer", "operator") && (
         <Action
           label={endpoint.active ? actions.disable : actions.enable}

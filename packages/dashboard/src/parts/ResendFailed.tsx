@@ -1,10 +1,11 @@
 /**
- * Resends failed deliveries: of an endpoint or a resource, of one event, since an instant.
+ * Resends failed deliveries: those of an endpoint, a resource or the list with its filters, of one event, since an instant.
  *
  * Guarantees:
  * - The dialog shows how many deliveries the form's present values mean. Only a filter that was counted can be sent.
  * - It sends all of them, however many requests that takes, or says how many it sent.
  */
+import type { ResendFailed as ResendPayload } from "@pix-payments/api/operator/Deliveries"
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
 import { type Signal, useSignal } from "@preact/signals"
 import { call, type Outcome } from "../app/Client.ts"
@@ -28,45 +29,43 @@ const EVENTS = eventCatalog.flatMap(({ dispatched, event }) => (dispatched ? [ev
 
 interface Props {
   readonly label?: string
-  /** The deliveries of this endpoint only. */
-  readonly endpointId?: string | undefined
+  /** Which deliveries only, beside what the form asks for. */
+  readonly filters?: Filters
   /** The endpoints that the form offers, by their ids. */
   readonly endpoints?: ReadonlyArray<{ readonly id: string; readonly url: string }>
   /** Whether the form offers all endpoints at once, those of other accounts included. */
   readonly isOfAll?: boolean
-  /** The deliveries of this resource only. */
-  readonly resourceId?: string | undefined
   readonly event?: string | undefined
   readonly isSmall?: boolean
   readonly onDone: () => void
 }
 
+type Filters = Omit<ResendPayload, "dry_run" | "event" | "since" | "status">
+
 /** The filter that the form means; undefined where its instant is none. */
-const filterOf = ({ endpointId, resourceId }: Props, values: Values) => {
+const filterOf = ({ filters = {} }: Props, values: Values): ResendPayload | undefined => {
   const since = textIn(values, "since")
   const instant = since === undefined ? null : instantOf(since)
   const event = EVENTS.find((each) => each === textIn(values, "event"))
   return instant === undefined
     ? undefined
     : {
-        endpoint_id: textIn(values, "endpoint_id") ?? endpointId ?? null,
-        resource_id: resourceId ?? null,
+        ...filters,
+        endpoint_id: textIn(values, "endpoint_id") ?? filters.endpoint_id ?? null,
         event: event ?? null,
         since: instant
       }
 }
 
-type Filter = NonNullable<ReturnType<typeof filterOf>>
-
 interface Counted {
-  readonly filter: Filter
+  readonly filter: ResendPayload
   readonly count: number
   readonly hasMore: boolean
 }
 
-const fieldsOf = ({ endpointId, endpoints, event, isOfAll = false, resourceId }: Props): ReadonlyArray<Field> => {
+const fieldsOf = ({ endpoints, event, filters = {}, isOfAll = false }: Props): ReadonlyArray<Field> => {
   const text = resendWords()
-  const isBounded = (endpointId ?? resourceId) !== undefined
+  const isBounded = Object.values(filters).some((value) => value !== null)
   const endpointField: Field | undefined = endpoints && {
     name: "endpoint_id",
     label: text.endpoint,
@@ -99,7 +98,7 @@ const fieldsOf = ({ endpointId, endpoints, event, isOfAll = false, resourceId }:
 
 export const ResendFailed = (props: Props) => {
   const text = resendWords()
-  const filter = useSignal<Filter | typeof NO_INSTANT | undefined>(undefined)
+  const filter = useSignal<ResendPayload | typeof NO_INSTANT | undefined>(undefined)
   const counted = useSignal<Counted | undefined>(undefined)
   /** How many were sent so far, while they are. */
   const sent = useSignal<number | undefined>(undefined)
@@ -143,7 +142,7 @@ export const ResendFailed = (props: Props) => {
 }
 
 /** Sends all that meet the filter, with as many requests as it takes. Of a part it says how many were sent. */
-const resendAll = async (filter: Filter, onSent: (count: number) => void): Promise<Outcome<null>> => {
+const resendAll = async (filter: ResendPayload, onSent: (count: number) => void): Promise<Outcome<null>> => {
   const incomplete = (message: string) =>
     ({ _tag: "Failed", problem: { code: "INCOMPLETE", message, details: [] } }) as const
   for (let sent = 0; ;) {
@@ -161,7 +160,13 @@ const resendAll = async (filter: Filter, onSent: (count: number) => void): Promi
 }
 
 /** Counts while the dialog is open. A number of other values is not shown. */
-const Count = ({ counted, filter }: { readonly filter: Filter; readonly counted: Signal<Counted | undefined> }) => {
+const Count = ({
+  counted,
+  filter
+}: {
+  readonly filter: ResendPayload
+  readonly counted: Signal<Counted | undefined>
+}) => {
   const { problem } = useLoaded(JSON.stringify(filter), async (signal) => {
     await delay(TYPING_MS)
     signal.throwIfAborted()

@@ -279,7 +279,7 @@ export const ResourceTimeline = ({ id, resource }: { readonly id: string; readon
         <span class="head">
           {cards.newestFirst}
           {may("operator") && value?.deliveries.data.some(({ status }) => status === "failed") === true && (
-            <ResendFailed label={timelineWords().resendFailed} resourceId={id} isSmall onDone={reload} />
+            <ResendFailed label={timelineWords().resendFailed} filters={{ resource_id: id }} isSmall onDone={reload} />
           )}
         </span>
       }

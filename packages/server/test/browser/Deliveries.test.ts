@@ -20,7 +20,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       Effect.gen(function* () {
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService
         const sql = yield* SqlClient
-        const { key } = yield* makeCaller()
+        const { accountId, key } = yield* makeCaller()
+        const other = yield* makeCaller()
         let status = 503
         const { url } = yield* receiver((_, response) => response.writeHead(status).end())
         const { id } = yield* registered(key, { url, events: ["charge.pix.created"] })
@@ -49,6 +50,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
           await page.goto("/deliveries?resource_id=00000000-0000-7000-8000-000000000000")
           await visit.press("Resend failed")
           await counts(0)
+          const filters = [
+            [`account_id=${accountId}`, 3],
+            [`account_id=${other.accountId}`, 0],
+            ["created_after=2099-01-01T00:00:00Z", 0],
+            ["created_before=2026-01-01T00:00:00Z", 0]
+          ] as const
+          for (const [filter, count] of filters) {
+            await page.goto(`/deliveries?${filter}`)
+            await visit.press("Resend failed")
+            await counts(count)
+          }
           await page.goto(`/deliveries?endpoint_id=${id}`)
           await visit.press("Resend failed")
           await counts(3)

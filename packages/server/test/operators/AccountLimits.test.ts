@@ -167,8 +167,11 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       const resource = world.ids["charges"]![1]!
       yield* sql`UPDATE deliveries SET status = 'failed', due_at = NULL WHERE resource_id = ${resource}::uuid`
       const body = { resource_id: resource, since: "2026-01-01T00:00:00Z" }
-      const resend = (by: Call) => by<{ count: number }>("POST", "/operator/v1/deliveries/resend", { body })
+      const resend = (by: Call, more: object = {}) =>
+        by<{ count: number }>("POST", "/operator/v1/deliveries/resend", { body: { ...body, ...more } })
       assert.strictEqual((yield* resend(call)).body.count, 0)
+      assert.strictEqual((yield* resend(call, { account_id: world.accountId })).body.count, 0)
+      assert.strictEqual((yield* resend(own.call, { account_id: stranger.accountId })).body.count, 0)
       assert.isAbove((yield* resend(own.call)).body.count, 0)
     }).pipe(Effect.scoped)
   )

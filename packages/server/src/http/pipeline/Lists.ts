@@ -20,11 +20,11 @@ export const pageFrom = (query: {
 
 /** The filters by time of creation. */
 export const createdBetween = (query: {
-  readonly created_after?: string | undefined
-  readonly created_before?: string | undefined
+  readonly created_after?: string | null | undefined
+  readonly created_before?: string | null | undefined
 }) => ({
-  createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
-  createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
+  createdAfterMs: instantFrom(query.created_after),
+  createdBeforeMs: instantFrom(query.created_before)
 })
 
 /** The filters of the lists of charges and payouts. */
@@ -75,6 +75,6 @@ export const countAnswer = ({ count, isAtLeast, lookedAt, states }: Sum) => ({
 export const documentFrom = (document: string | undefined): string | undefined =>
   document === undefined ? undefined : (parseDocument(document)?.value ?? "")
 
-/** An instant of a query, in epoch milliseconds. */
-export const instantFrom = (instant: string | undefined): number | undefined =>
-  instant === undefined ? undefined : parseInstant(instant)
+/** An instant of a query, or of a body, in epoch milliseconds. */
+export const instantFrom = (instant: string | null | undefined): number | undefined =>
+  typeof instant === "string" ? parseInstant(instant) : undefined

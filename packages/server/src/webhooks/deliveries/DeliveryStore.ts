@@ -65,7 +65,7 @@ export class DeliveryStore extends Context.Service<
      * `RESENT_PER_TURN`, each a commit, and leaves what is beyond `MAX_RESENT`.
      */
     readonly resendFailed: (
-      of: Omit<DeliveryFilters, "status"> & { readonly sinceMs: number | undefined; readonly isDryRun: boolean }
+      of: Omit<DeliveryFilters, "status"> & { readonly sinceMs: number; readonly isDryRun: boolean }
     ) => Effect.Effect<{ readonly count: number; readonly hasMore: boolean }, Unavailable>
     readonly find: (id: string) => Effect.Effect<DeliveryRow | undefined, Unavailable>
     /** Its attempts that are kept, oldest first. */
@@ -103,9 +103,9 @@ export class DeliveryStore extends Context.Service<
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* ({ isDryRun, sinceMs, ...filters }) {
           const list: List = { ...deliveryList({ ...filters, status: "failed" }), columns: "deliveries.id" }
           // Nothing below it was created since then.
-          const lowestId = lowestIdAt((sinceMs ?? CLOCK_SKEW_MS) - CLOCK_SKEW_MS)
+          const lowestId = lowestIdAt(sinceMs - CLOCK_SKEW_MS)
           // Not a cursor, which would have to exist: retention may remove the last delivery of a turn before the next turn.
-          let before: string | undefined
+          let before = list.before
           let count = 0
           for (let turn = 0; turn < MAX_RESENT / RESENT_PER_TURN; turn++) {
             const page = { limit: RESENT_PER_TURN, startingAfter: undefined }
@@ -115,7 +115,7 @@ export class DeliveryStore extends Context.Service<
               orUnavailable
             )
             const ids = rows.slice(0, RESENT_PER_TURN).map(({ id }) => id)
-            const parameters = { ids, sinceMs: sinceMs ?? 0 }
+            const parameters = { ids, sinceMs }
             const resent = isDryRun
               ? yield* orUnavailable(sql.unsafe<{ readonly id: string }>(...countFailed(parameters)))
               : yield* runToCompletion(sql)(sql.unsafe<{ readonly id: string }>(...resendMany(parameters)))
@@ -158,10 +158,11 @@ const findAttempts = statement(
   ) a ORDER BY id`
 )
 
-/** An endpoint that is deleted gets nothing any more, and retention removes events. */
+/** A deleted endpoint gets nothing, retention removes events, and another cell sends for an account that moves there. */
 const CAN_BE_SENT = `NOT EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
-  ) AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE`
+  ) AND (SELECT a.moved_to FROM accounts a WHERE a.id = d.account_id) IS NULL
+  AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE`
 
 const resendWhere = (condition: string): string => `
   UPDATE deliveries d SET status = 'scheduled', due_at = now(), paused_due_at = NULL, reason = NULL,

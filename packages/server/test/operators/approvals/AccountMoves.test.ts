@@ -128,6 +128,21 @@ layer(TestService.layer({ settings: inCell }), { excludeTestServices: true })("A
     })
   )
 
+  it.effect("OPR-391: nor is its balance adjusted meanwhile", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId } = yield* setup
+      const adjust = operate("POST", "/operator/v1/adjustments", {
+        body: { account_id: accountId, amount: 1, reason: "rounding" }
+      })
+      assert.strictEqual((yield* adjust).status, 201)
+      yield* move(operate, accountId, "b")
+      assertRefused(yield* adjust, "SERVICE_UNAVAILABLE", ["b"])
+      yield* undo(accountId)
+      assert.strictEqual((yield* adjust).status, 201)
+    })
+  )
+
   it.effect("OPR-110, OPR-391: while four eyes is off, and with the installation's token, it begins at once", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService

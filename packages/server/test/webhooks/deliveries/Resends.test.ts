@@ -6,7 +6,7 @@ import { assertRefused, created } from "../../support/ChargeRequests.ts"
 import { changeSchema } from "../../support/LiveSchema.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
 import { newestEntries } from "../../support/Operators.ts"
-import { TestService } from "../../support/TestService.ts"
+import { type Fields, TestService } from "../../support/TestService.ts"
 import { deliveriesOf, deliveryOf, registered, resend, resendFailed } from "../../support/Webhooks.ts"
 import {
   answer,
@@ -142,6 +142,56 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
+  it.effect("OPR-138: a resend takes the filters of the list, and sends what the list shows", () =>
+    Effect.gen(function* () {
+      const { accountId, id } = yield* endpointWithFailures(3, 60)
+      const other = yield* endpointWithFailures(2)
+      const listed = yield* deliveriesOf(`account_id=${accountId}&status=failed`)
+      assert.lengthOf(listed, 3)
+      const [newest, middle, oldest] = listed.map(({ created_at }) => created_at)
+      const account = { account_id: accountId }
+      const filters: ReadonlyArray<readonly [Fields, number]> = [
+        [account, 3],
+        [{ account_id: accountId.toUpperCase(), created_after: null }, 3],
+        [{ ...account, endpoint_id: other.id }, 0],
+        [{ ...account, event: "charge.pix.created" }, 3],
+        [{ ...account, event: "charge.pix.paid" }, 0],
+        [{ ...account, created_after: oldest }, 2],
+        [{ ...account, created_before: middle }, 1],
+        [{ ...account, created_after: oldest, created_before: newest }, 1],
+        [{ ...account, since: newest }, 1],
+        [{ endpoint_id: id, created_before: newest }, 2],
+        [{ resource_id: accountId, created_after: middle }, 1]
+      ]
+      for (const [filter, count] of filters) {
+        const { body } = yield* resendFailed({ ...filter, dry_run: true })
+        assert.deepInclude(body, { count, has_more: false }, JSON.stringify(filter))
+      }
+      yield* stopped(id)
+      assert.strictEqual((yield* resendFailed({ ...account, created_before: middle })).body.count, 1)
+      assert.strictEqual((yield* resendFailed(account)).body.count, 2)
+      assert.lengthOf(yield* deliveriesOf(`account_id=${other.accountId}&status=failed`), 2)
+      const [entry] = yield* newestEntries(1)
+      assert.deepInclude(entry!, { resource_id: accountId, after: account })
+    })
+  )
+
+  it.effect("OPR-391: a resend leaves out the deliveries of an account that moves to another cell", () =>
+    Effect.gen(function* () {
+      const { accountId, id, sql } = yield* endpointWithFailures(2)
+      yield* stopped(id)
+      const count = (filter: Fields) => Effect.map(resendFailed(filter), ({ body }) => body.count)
+      yield* sql`UPDATE accounts SET moved_to = 'b' WHERE id = ${accountId}::uuid`
+      for (const filter of [{ account_id: accountId }, { endpoint_id: id }, { resource_id: accountId }]) {
+        assert.strictEqual(yield* count({ ...filter, dry_run: true }), 0)
+        assert.strictEqual(yield* count(filter), 0)
+      }
+      assert.lengthOf(yield* deliveriesOf(`account_id=${accountId}&status=failed`), 2)
+      yield* sql`UPDATE accounts SET moved_to = NULL WHERE id = ${accountId}::uuid`
+      assert.strictEqual(yield* count({ account_id: accountId }), 2)
+    })
+  )
+
   it.effect("OPR-138: a resend of many goes in turns, and says what is left", () =>
     Effect.gen(function* () {
       const { id } = yield* endpointWithFailures(10_050)
@@ -237,28 +287,32 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
         )
         assert.lengthOf(hooks.received, before + 8)
 
-        assertRefused(yield* resendFailed({}), "VALIDATION_ERROR", ["endpoint_id", "event", "resource_id", "since"])
+        const all = ["account_id", "created_after", "created_before", "endpoint_id", "event", "resource_id", "since"]
+        for (const none of [{}, { account_id: null }]) {
+          assertRefused(yield* resendFailed(none), "VALIDATION_ERROR", all)
+        }
         assertRefused(
-          yield* resendFailed({ endpoint_id: "x", event: "y", since: "z", status: "delivered" }),
+          yield* resendFailed({ ...Object.fromEntries(all.map((name) => [name, "x"])), status: "delivered" }),
           "VALIDATION_ERROR",
-          ["endpoint_id", "event", "since", "status"]
+          [...all, "status"]
         )
       })
   )
 })
 
 /** An endpoint with so many failed deliveries of one charge. */
-const endpointWithFailures = Effect.fnUntraced(function* (count: number) {
+const endpointWithFailures = Effect.fnUntraced(function* (count: number, secondsApart = 0) {
   const { makeCaller } = yield* TestService
   const { accountId, key } = yield* makeCaller()
   const charge = yield* created(key)
   const { id } = yield* registered(key, { url: "http://127.0.0.1:9/", events: ["charge.pix.created"] })
   const sql = yield* SqlClient
   yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, status, created_at)
-    SELECT uuidv7(), c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
-      'http://127.0.0.1:9/', '127.0.0.1', text_digest('127.0.0.1'), 'failed', now()
-    FROM generate_series(1, ${count}::integer), (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
-  return { id, sql }
+    SELECT new.id, c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
+      'http://127.0.0.1:9/', '127.0.0.1', text_digest('127.0.0.1'), 'failed', uuid_extract_timestamp(new.id)
+    FROM generate_series(1, ${count}::integer) n, uuidv7(make_interval(secs => -n * ${secondsApart}::integer)) new (id),
+      (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
+  return { accountId, id, sql }
 })
 
 /** An operator's stop keeps its deliveries from being sent. */

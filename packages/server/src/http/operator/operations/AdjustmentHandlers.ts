@@ -1,7 +1,7 @@
 /**
  * The operator routes of adjustments.
  *
- * Rules: OPR-112, OPR-202, OPR-262.
+ * Rules: OPR-112, OPR-202, OPR-262, OPR-391.
  */
 import { type Adjustment, decodeCreateAdjustment } from "@pix-payments/api/operator/Adjustments"
 import { ValidationError } from "@pix-payments/api/WireErrors"
@@ -14,7 +14,7 @@ import { ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { insufficientBalance, keyReused, refusedAs } from "../../pipeline/WireTranslation.ts"
+import { insufficientBalance, keyReused, movedTo, refusedAs } from "../../pipeline/WireTranslation.ts"
 import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -44,7 +44,8 @@ export const adjustmentHandlers = Effect.gen(function* () {
     create: ({ body, idempotencyKey }) =>
       Effect.gen(function* () {
         const { account_id, ...request } = yield* decodeBody(body, decodeCreateAdjustment)
-        const { id: accountId } = yield* accounts.get(account_id)
+        const { id: accountId, moved_to } = yield* accounts.get(account_id)
+        if (moved_to !== null) return yield* movedTo(moved_to)
         const input: NewAdjustment = { accountId, ...request }
         const plan = Effect.as(adjustments.check(input), {
           action: "adjustment.create" as const,

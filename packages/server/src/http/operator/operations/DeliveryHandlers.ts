@@ -5,13 +5,12 @@ import {
   decodeResendFailed,
   Delivery,
   type DeliveryAttempt,
-  type deliveryFilters
+  type DeliveryStatus,
+  type ResendFailed
 } from "@pix-payments/api/operator/Deliveries"
 import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
 import { decodeUpdateEndpointState, type OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
-import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
@@ -24,7 +23,7 @@ import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { ofAccount } from "../../../database/statements/Paging.ts"
-import { countAnswer, createdBetween, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
+import { countAnswer, createdBetween, instantFrom, listAnswer, pageFrom, walkedAnswer } from "../../pipeline/Lists.ts"
 import { csvAnswers } from "../Csv.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -63,12 +62,13 @@ export const deliveryHandlers = Effect.gen(function* () {
   return handlers
 })
 
-const filtersOf = (query: Schema.Struct<typeof deliveryFilters>["Type"]): DeliveryFilters => ({
-  status: query.status,
-  resourceId: query.resource_id,
-  endpointId: query.endpoint_id,
-  event: query.event,
-  ...createdBetween(query)
+/** The filters of a query, or of a body, which may have `null` for none. */
+const filtersOf = (asked: Omit<ResendFailed, "status"> & { readonly status?: DeliveryStatus }): DeliveryFilters => ({
+  status: asked.status,
+  resourceId: asked.resource_id ?? undefined,
+  endpointId: asked.endpoint_id ?? undefined,
+  event: asked.event ?? undefined,
+  ...createdBetween(asked)
 })
 
 const deliveryColumns: Readonly<Record<string, (delivery: Delivery) => string | number | null>> = {
@@ -103,17 +103,13 @@ export const deliveryActionHandlers = Effect.gen(function* () {
     resendFailed: ({ body }) =>
       Effect.gen(function* () {
         const filter = yield* decodeBody(body, decodeResendFailed)
-        const { dry_run: isDryRun = false, endpoint_id, event, resource_id, since } = filter
-        const resend = deliveries.resendFailed({
-          endpointId: endpoint_id ?? undefined,
-          resourceId: resource_id ?? undefined,
-          event: event ?? undefined,
-          sinceMs: typeof since === "string" ? Math.floor(parseInstant(since) ?? 0) : undefined,
-          isDryRun
-        })
+        const { account_id, dry_run: isDryRun = false, endpoint_id, resource_id, since } = filter
+        const resend = deliveries
+          .resendFailed({ ...filtersOf(filter), sinceMs: Math.floor(instantFrom(since) ?? 0), isDryRun })
+          .pipe(ofAccount(account_id ?? undefined))
         // Recorded before the first turn, because each turn commits.
         const entry = audit.recordAfter("deliveryActions.resendFailed", { after: filter })
-        if (!isDryRun) yield* entry(Effect.succeed({ id: endpoint_id ?? resource_id ?? null }))
+        if (!isDryRun) yield* entry(Effect.succeed({ id: endpoint_id ?? resource_id ?? account_id ?? null }))
         const { count, hasMore } = yield* resend
         return answer(202, { object: "resend" as const, count, has_more: hasMore, dry_run: isDryRun })
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
