@@ -191,6 +191,36 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { excludeTestServices: true })(
   "pix",
   (it) => {
+    it.effect("CLI-6, CLI-16: the target of an alert channel, which is a secret of Slack, is read by --data only", () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const target = "http://127.0.0.1:9/services/T000/B000/XXXX"
+        const input = JSON.stringify({ target })
+        const create = [
+          "alert-channels",
+          "create",
+          "--name",
+          "Plantao",
+          "--kind",
+          "slack",
+          "--events",
+          "ledger.differs"
+        ]
+        const made = yield* pix([...create, "--data", "-"], { env, input })
+        assert.strictEqual(made.code, 0, made.err)
+        const { id, ...channel } = JSON.parse(made.out) as { id: string }
+        assert.deepInclude(channel, { kind: "slack", target: "http://127.0.0.1:9", has_secret: true })
+        const changed = yield* pix(["alert-channels", "update", id, "--data", "-"], { env, input })
+        assert.strictEqual(changed.code, 0, changed.err)
+        for (const command of [create, ["alert-channels", "update", id]]) {
+          const refused = yield* pix([...command, "--target", target], { env })
+          assert.deepStrictEqual([refused.code, refused.out], [2, ""])
+          assert.match(refused.err, /--target/)
+        }
+      })
+    )
+
     it.effect("CLI-22: counts the failed deliveries of a filter, asks, and sends them again", () =>
       Effect.gen(function* () {
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService

@@ -112,5 +112,11 @@ describe("commands", () => {
       names.filter((name) => /secret|token|credential|password|private/.test(name)),
       ["token-file", "token-id", "settings-token-url", "print-secret"]
     )
+    // The URL of Slack is a secret (OPR-315); the target of a move is a cell.
+    const withTarget = operations.filter(({ body = [] }) => body.some(({ name }) => name === "target"))
+    assert.deepStrictEqual(
+      withTarget.map(({ id }) => id),
+      ["accounts.move"]
+    )
   })
 })

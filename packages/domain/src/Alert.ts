@@ -16,3 +16,6 @@ export type AlertChannelKind = typeof AlertChannelKind.Type
 
 /** Hours before the deadline of a dispute at which it is an alert. The last one disregards quiet hours. */
 export const DEADLINE_HOURS = [48, 24, 6] as const
+
+/** Failed attempts in a row, after which an endpoint is an alert. */
+export const FAILURES_IN_A_ROW = 20

@@ -13,6 +13,9 @@ const chosen: Readonly<Record<string, string>> = {
   "connectionActions.create":
     "pix connections create --name Efi --kind api-pix --provider-profile efi --pix-key pix@example.com --data credentials.json",
   "connectionActions.update": `pix connections update ${EXAMPLE_ID} --paused`,
+  "alertChannels.create":
+    "pix alert-channels create --name Plantão --kind slack --events dispute.deadline,exception.opened --data target.json",
+  "alertChannels.update": `pix alert-channels update ${EXAMPLE_ID} --data target.json`,
   "adjustments.create": `pix adjustments create --account ${EXAMPLE_ID} --amount -1990 --reason 'a fee was charged twice'`,
   "accounts.move": `pix accounts move ${EXAMPLE_ID} --target b`,
   "accounts.update": `pix accounts update ${EXAMPLE_ID} --payouts-paused`,

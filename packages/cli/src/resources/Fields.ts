@@ -16,8 +16,11 @@ export interface Field {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What nobody may give as an argument, which other users can see: only `--data` takes it (CLI-6). */
-const secret = /^(?:credentials|content|token|(?:.*_)?secret)$/
+/**
+ * Fields by their group, of which only `--data` takes a value, because other users can see arguments (CLI-6). The target of an
+ * alert channel is one whatever its kind: the URL of Slack is a secret (OPR-315), and a webhook's may have one in it.
+ */
+const secret = /^(?:\w+\.(?:credentials|content|token|(?:.*_)?secret)|alertChannels\.target)$/
 
 /** Flags that mean something for every command. */
 const taken: Readonly<Record<string, string>> = { profile: "provider-profile", version: "api-version" }
@@ -59,6 +62,7 @@ const kindOf = (schema: Json): Pick<Field, "kind" | "choices"> => {
 }
 
 const walk = (
+  group: string,
   schema: Json,
   definitions: Json,
   path: ReadonlyArray<string>,
@@ -66,11 +70,11 @@ const walk = (
 ): ReadonlyArray<Field> => {
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : [])
   return Object.entries(Object(schema["properties"]) as Json).flatMap(([name, declared]) => {
-    if (secret.test(name)) return []
+    if (secret.test(`${group}.${name}`)) return []
     const here = [...path, name]
     const isRequired = isNeeded && required.has(name)
     const own = plain(Object(declared), definitions)
-    if (own["type"] === "object") return walk(own, definitions, here, isRequired)
+    if (own["type"] === "object") return walk(group, own, definitions, here, isRequired)
     const isRepeated = own["type"] === "array"
     const item = isRepeated ? plain(Object(own["items"]), definitions) : own
     // A list of objects, or of anything: only --data can say that.
@@ -90,8 +94,8 @@ const walk = (
   })
 }
 
-/** The fields of a schema, in the order of its declaration. */
-export const fieldsOf = (schema: Schema.Top): ReadonlyArray<Field> => {
+/** The fields of a schema of a group of operations, in the order of its declaration. */
+export const fieldsOf = (group: string, schema: Schema.Top): ReadonlyArray<Field> => {
   const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
-  return walk(plain(root as Json, definitions as Json), definitions as Json, [], true)
+  return walk(group, plain(root as Json, definitions as Json), definitions as Json, [], true)
 }

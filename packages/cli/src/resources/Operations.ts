@@ -79,7 +79,7 @@ const declared = (): ReadonlyArray<Operation> => {
       if (omitted.test(id)) return
       const [resource, name] = commandOf(group.identifier, endpoint.identifier, endpoint.path)
       const [payload] = [...endpoint.payload.values()].flatMap(({ schemas }) => schemas)
-      const query = endpoint.query === undefined ? [] : fieldsOf(endpoint.query as Schema.Top)
+      const query = endpoint.query === undefined ? [] : fieldsOf(group.identifier, endpoint.query as Schema.Top)
       const [, owner] = /([\w-]+)\/:id/.exec(endpoint.path) ?? []
       found.push({
         id,
@@ -91,11 +91,11 @@ const declared = (): ReadonlyArray<Operation> => {
         summary: annotationOf(endpoint.annotations, OpenApi.Summary as never) ?? id,
         description: annotationOf(endpoint.annotations, OpenApi.Description as never),
         query,
-        body: payload === undefined ? undefined : fieldsOf(payload),
+        body: payload === undefined ? undefined : fieldsOf(group.identifier, payload),
         isPaged: query.some(({ name }) => name === "starting_after"),
         isKeyed:
           endpoint.headers !== undefined &&
-          fieldsOf(endpoint.headers as Schema.Top).some(({ name }) => name === "idempotency-key")
+          fieldsOf(group.identifier, endpoint.headers as Schema.Top).some(({ name }) => name === "idempotency-key")
       })
     }
   })

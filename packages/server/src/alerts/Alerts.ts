@@ -8,9 +8,10 @@
  *
  * Rules: OPR-317.
  */
-import { type AlertEvent, DEADLINE_HOURS } from "@pix-payments/domain/Alert"
+import { type AlertEvent, DEADLINE_HOURS, FAILURES_IN_A_ROW } from "@pix-payments/domain/Alert"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { inIndexOrder } from "../database/statements/Paging.ts"
 import { rows, statement } from "../database/statements/Statement.ts"
 import { boolean, text } from "../database/statements/Column.ts"
 import { orUnavailable } from "../database/Unavailable.ts"
@@ -35,16 +36,13 @@ export const raise = Effect.fnUntraced(function* ({ event, isUrgent, key, path, 
 /** Stores what can be seen in the database. */
 export const detect = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* orUnavailable(sql.unsafe(detectAll))
+  yield* orUnavailable(inIndexOrder(sql.unsafe(detectAll)))
   yield* orUnavailable(sql`DELETE FROM alerts WHERE created_at < now() - interval '90 days'`)
   yield* orUnavailable(sql`DELETE FROM alert_messages WHERE created_at < now() - interval '90 days'`)
   return 0
 })
 
 const LIMIT = 1000
-
-/** Attempts in a row, after which an endpoint is an alert. */
-const FAILURES = 20
 
 const insertInto = (found: string) => `
   INSERT INTO alerts (channel_id, key, event, title, path, is_urgent)
@@ -70,17 +68,18 @@ const conditions: ReadonlyArray<string> = [
        WHEN defense_deadline_at <= now() + interval '${SECOND} hours' THEN ${SECOND} ELSE ${FIRST} END AS hours
      FROM disputes WHERE status = 'open' AND defense_deadline_at BETWEEN now() AND now() + interval '${FIRST} hours'
      ORDER BY id LIMIT ${LIMIT}) d`,
-  `SELECT 'approval:' || id, 'approval.waiting', 'A request waits for a second operator: ' || action, '/approvals/' || id, false
+  `SELECT 'approval:' || id, 'approval.waiting', 'A request waits for a second operator: ' || action, '/approvals', false
    FROM (SELECT id, action FROM approvals WHERE status = 'pending' AND expires_at > now() ORDER BY id DESC LIMIT ${LIMIT}) a`,
   `SELECT 'exception:' || id, 'exception.opened',
      'Exception ' || ${short("id")} || ': ' || kind || coalesce(' of ' || ${reais("amount")}, ''), '/exceptions/' || id, false
    FROM (SELECT id, kind, amount FROM acquirer_exceptions WHERE status = 'open' ORDER BY id DESC LIMIT ${LIMIT}) e`,
+  // Disabled endpoints fail no more: among those that failed last are the ones that fail now.
   `SELECT 'endpoint:' || h.endpoint_id || ':' || coalesce(extract(epoch FROM h.last_success_at)::bigint, 0), 'endpoint.failing',
      'Endpoint ' || ${short("h.endpoint_id")} || ' has failed ' || h.consecutive_failures || ' times in a row',
      '/endpoints/' || h.endpoint_id, false
-   FROM (SELECT * FROM webhook_endpoint_health WHERE consecutive_failures > 0 ORDER BY endpoint_id LIMIT ${LIMIT}) h
-   JOIN webhook_endpoints w ON w.id = h.endpoint_id AND w.active AND w.deleted_at IS NULL
-   WHERE h.consecutive_failures >= ${FAILURES}`,
+   FROM (SELECT * FROM webhook_endpoint_health WHERE consecutive_failures >= ${FAILURES_IN_A_ROW}
+     ORDER BY last_failure_at DESC LIMIT ${LIMIT}) h
+   JOIN webhook_endpoints w ON w.id = h.endpoint_id AND w.active AND w.disabled_at IS NULL AND w.deleted_at IS NULL`,
   `SELECT 'certificate:' || id || ':' || certificate_warned_days, 'certificate.ending',
      CASE certificate_warned_days WHEN 0 THEN 'The certificate of connection ' || name || ' has ended'
        ELSE 'The certificate of connection ' || name || ' ends within ' || certificate_warned_days || CASE certificate_warned_days

@@ -106,19 +106,52 @@ const many = (kind: SearchKind, index: readonly [value: string, account: string,
 const all = (...selects: ReadonlyArray<(p: Bound) => string>): Statement<{ readonly lookup: Lookup }> =>
   statement({ lookup }, (p) => selects.map((select) => select(p.lookup)).join("\nUNION ALL "))
 
-/** Accounts whose names are compared, the newest. */
+/** Accounts whose names and phones are compared, the newest. */
 const ACCOUNTS = 5000
 
-/** How many end-to-end ids of one bank and minute are compared. */
+/** How many ids of one bank and minute are compared. */
 const OF_A_MINUTE = 5000
 
-/** Rows whose end-to-end id is the one sought in another case: those of its bank and minute are compared. */
-const foldedIn = (table: string, id: string, sought: string): string => `
+/** Where a row is found by the id of a Pix or of its return: the table, and its columns of the row's id and of the bank's. */
+type BankId = readonly [kind: SearchKind, table: string, id: string, column: string]
+
+const bankIds: ReadonlyArray<BankId> = [
+  ["charge", "charge_settlements", "charge_id", "end_to_end_id"],
+  ["payout", "payouts", "id", "end_to_end_id"],
+  ["exception", "acquirer_exceptions", "id", "end_to_end_id"],
+  ["exception", "acquirer_exceptions", "id", "external_id"],
+  ["exception", "exception_returns", "exception_id", "return_id"],
+  ["dispute", "disputes", "id", "return_id"],
+  ["refund", "refunds", "id", "provider_id"]
+]
+
+const ofBankId = ([kind, table, id, column]: BankId) =>
+  few(
+    kind,
+    (sought) => `t.id = ANY (ARRAY(SELECT ${id} FROM ${table} WHERE ${column} = ${sought} LIMIT ${PER_STATEMENT}))`
+  )
+
+/**
+ * Rows whose id at the bank is the one sought in another case, as people read it out and type it. Those of its bank and minute
+ * are compared: they differ in the last eleven characters.
+ */
+const ofFoldedBankId = ([kind, table, id, column]: BankId) =>
+  few(
+    kind,
+    (sought) => `t.id = ANY (ARRAY(
     SELECT s.${id} FROM (
-      SELECT ${id}, end_to_end_id FROM ${table}
-      WHERE end_to_end_id >= upper(left(${sought}, 21)) || '00000000000' AND end_to_end_id <= upper(left(${sought}, 21)) || 'zzzzzzzzzzz'
-      ORDER BY end_to_end_id LIMIT ${OF_A_MINUTE}
-    ) s WHERE lower(s.end_to_end_id) = lower(${sought})`
+      SELECT ${id}, ${column} FROM ${table}
+      WHERE ${column} >= upper(left(${sought}, 21)) || '00000000000' AND ${column} <= upper(left(${sought}, 21)) || 'zzzzzzzzzzz'
+      ORDER BY ${column} LIMIT ${OF_A_MINUTE}
+    ) s WHERE lower(s.${column}) = lower(${sought}) LIMIT ${PER_STATEMENT}))`
+  )
+
+/** Of the newest accounts, those that a condition finds. */
+const amongNewestAccounts = (condition: (sought: string) => string) => (p: Bound) =>
+  `(
+    ${columns("account")} FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT ${ACCOUNTS}) t
+    WHERE (${p.accounts} IS NULL OR t.id = ANY (${p.accounts})) AND ${condition(p.sought)}
+    ORDER BY t.id DESC LIMIT ${PER_STATEMENT})`
 
 /** How many times the digits of a short id have been used: each 50 days once, of two years. */
 const SHORT_ID_PERIODS = 15
@@ -154,23 +187,12 @@ export const statements = {
     few("request", (sought) => `t.id = ${sought}::uuid AND t.request_id IS NULL`)
   ),
   txid: all(few("exception", (sought) => `t.txid = ${sought}`)),
-  endToEndId: all(
-    few(
-      "charge",
-      (sought) => `t.id = ANY (ARRAY(SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${sought}))`
-    ),
-    few("payout", (sought) => `t.end_to_end_id = ${sought}`),
-    few("exception", (sought) => `t.end_to_end_id = ${sought}`)
-  ),
+  endToEndId: all(...bankIds.map(ofBankId)),
   reference: all(
     many("charge", ["reference", "account_id", "origin", "id"]),
     many("payout", ["reference", "account_id", "id"])
   ),
-  // Ids of one bank and minute differ in their last eleven characters, and some are read out or typed in another case.
-  foldedEndToEndId: all(
-    few("charge", (sought) => `t.id = ANY (ARRAY(${foldedIn("charge_settlements", "charge_id", sought)}))`),
-    few("payout", (sought) => `t.id = ANY (ARRAY(${foldedIn("payouts", "id", sought)}))`)
-  ),
+  foldedEndToEndId: all(...bankIds.map(ofFoldedBankId)),
   shortId: all(
     ofShortId("charge"),
     ofShortId("payout"),
@@ -178,16 +200,21 @@ export const statements = {
     ofShortId("dispute"),
     ofShortId("exception")
   ),
-  phone: all(many("payout", ["pix_key", "account_id", "id"])),
+  phone: all(
+    // An account's phone is stored as it was written, with or without its country.
+    amongNewestAccounts(
+      (sought) => `regexp_replace(t.phone, '\\D', '', 'g') IN (substr(${sought}, 2), substr(${sought}, 4))`
+    ),
+    many("payout", ["pix_key", "account_id", "id"])
+  ),
   accountName: all(
-    (p) => `(
-    ${columns("account")} FROM (SELECT * FROM accounts ORDER BY id DESC LIMIT ${ACCOUNTS}) t
-    WHERE (${p.accounts} IS NULL OR t.id = ANY (${p.accounts})) AND NOT EXISTS (
-      SELECT FROM unnest(search_words(ARRAY[${p.sought}])) AS asked(word) WHERE NOT EXISTS (
+    amongNewestAccounts(
+      (sought) => `NOT EXISTS (
+      SELECT FROM unnest(search_words(ARRAY[${sought}])) AS asked(word) WHERE NOT EXISTS (
         SELECT FROM unnest(search_words(ARRAY[t.name, t.legal_name])) AS own(word) WHERE starts_with(own.word, asked.word)
       )
-    ) AND cardinality(search_words(ARRAY[${p.sought}])) > 0
-    ORDER BY t.id DESC LIMIT ${PER_STATEMENT})`
+    ) AND cardinality(search_words(ARRAY[${sought}])) > 0`
+    )
   ),
   requestId: all(few("request", (sought) => `t.request_id = ${sought}`)),
   document: all(

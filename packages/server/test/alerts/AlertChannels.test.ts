@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { FAILURES_IN_A_ROW } from "@pix-payments/domain/Alert"
 import { attemptKey } from "@pix-payments/domain/Signature"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
 import { createHmac } from "node:crypto"
@@ -11,9 +12,11 @@ import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { SMTPServer } from "smtp-server"
 import { claimDue, compose, finish, NAMED, PER_HOUR } from "../../src/alerts/AlertMessages.ts"
-import { detect, raise } from "../../src/alerts/Alerts.ts"
+import { detect, detectAll, raise } from "../../src/alerts/Alerts.ts"
+import { inIndexOrder } from "../../src/database/statements/Paging.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
+import { registered } from "../support/Webhooks.ts"
 
 /** A mail server on loopback. It refuses the first message, as a greylist does. */
 const mails: Array<string> = []
@@ -276,6 +279,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
       const [{ n }] = yield* sql<{ n: number }>`SELECT count(*)::integer AS n FROM alerts
         WHERE channel_id = ${channel.id}::uuid AND is_urgent` as unknown as Effect.Effect<[{ n: number }]>
       assert.strictEqual(n, 5, "each threshold is an alert")
+      yield* remove(channel.id)
+    })
+  )
+
+  it.effect("OPR-317: an endpoint that fails now is found behind any number of disabled ones that failed before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { makeCaller } = yield* TestService
+      const endpoint = Effect.flatMap(makeCaller(), ({ key }) => Effect.map(registered(key), ({ id }) => id))
+      const disabled = yield* endpoint
+      yield* sql`UPDATE webhook_endpoints SET disabled_at = now() WHERE id = ${disabled}::uuid`
+      // Without triggers: each row would read all endpoints of its account.
+      yield* sql.withTransaction(
+        Effect.andThen(
+          sql`SET LOCAL session_replication_role = replica`,
+          sql`INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, events,
+              active, created_at, disabled_at)
+            SELECT uuidv7(), account_id, application_id, url, n::text, destination, events, n % 2 = 0, created_at,
+              CASE WHEN n % 2 = 0 THEN now() END
+            FROM webhook_endpoints w, generate_series(1, 2000) n WHERE w.id = ${disabled}::uuid`
+        )
+      )
+      const failing = yield* endpoint
+      const nearly = yield* endpoint
+      yield* sql`INSERT INTO webhook_endpoint_health (endpoint_id, consecutive_failures, failures, last_failure_at)
+        SELECT id, ${FAILURES_IN_A_ROW}::integer - CASE WHEN id = ${nearly}::uuid THEN 1 ELSE 0 END, 20,
+          now() - CASE WHEN id IN (${failing}::uuid, ${nearly}::uuid) THEN interval '0' ELSE interval '1 hour' END
+        FROM webhook_endpoints`
+      const channel = yield* makeChannel({ kind: "webhook", target: "http://127.0.0.1:9/" })
+      yield* detect
+      assert.deepStrictEqual(
+        yield* sql`SELECT path FROM alerts WHERE channel_id = ${channel.id}::uuid AND event = 'endpoint.failing'`,
+        [{ path: `/endpoints/${failing}` }]
+      )
+      const plan = yield* inIndexOrder(
+        Effect.andThen(sql`SET LOCAL enable_seqscan = off`, sql.unsafe(`EXPLAIN ${detectAll}`))
+      )
+      assert.match(JSON.stringify(plan), /Index Scan Backward using webhook_endpoint_health_alerts/)
       yield* remove(channel.id)
     })
   )

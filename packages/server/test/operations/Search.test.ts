@@ -6,7 +6,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created } from "../support/ChargeRequests.ts"
-import { funded, operated, paidCharge, paidOut } from "../support/Money.ts"
+import { exceptionOf, newPix, notified, paymentOf } from "../support/Exceptions.ts"
+import { funded, operated, paidCharge, paidOut, payoutReaching, simulated } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
 import { partitionedIndexNames } from "../support/Plans.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
@@ -29,6 +30,8 @@ const person: Personal = {
   secret: "secret-of-a-webhook",
   reference: "pedido-busca"
 }
+
+const returnId = () => newPix().replace("E", "D")
 
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
@@ -164,26 +167,98 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
       })
   )
 
+  it.effect("OPR-125, OPR-126: an account is found by its phone, as it was written or typed", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const written = ["+55 31 98877-0001", "(31) 98877-0001", "31988770001"]
+      const accounts = yield* Effect.forEach(written, (phone) => funded(100, { phone }))
+      const ids = accounts.map(({ accountId }) => accountId).toSorted()
+      const found = (by: Call, q: string) => Effect.map(search(by, q), (all) => all.map(({ id }) => id).toSorted())
+      for (const q of written) assert.deepStrictEqual(yield* found(operate, q), ids, q)
+      assert.deepStrictEqual(yield* found(operate, "(31) 98877-0002"), [])
+      const limited = yield* makeOperator("operator", [ids[1]!])
+      assert.deepStrictEqual(yield* found(limited.call, written[0]!), [ids[1]!])
+      const { call } = yield* makeOperator("viewer")
+      for (const q of written) assert.deepStrictEqual(yield* found(call, q), [], q)
+    })
+  )
+
+  it.effect("OPR-125: what settled and what went back are found by the bank's id, in any case", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* funded(10_000)
+      const payout = yield* paidOut(key, { amount: 500 })
+      const { end_to_end_id: sent } = yield* payoutReaching(key, payout.id, "completed")
+      const paid = yield* paidCharge(key, 2000)
+      const unknown = newPix()
+      yield* notified(paymentOf("", { endToEndId: unknown, amount: 700 }))
+      const exception = yield* exceptionOf(unknown)
+      const { refunds } = yield* operated<{ refunds: ReadonlyArray<{ id: string }> }>(
+        "POST",
+        `/charges/${paid.id}/refund`,
+        { amount: 300 }
+      )
+      const returned = returnId()
+      yield* sql`UPDATE refunds SET provider_id = ${returned} WHERE id = ${refunds[0]!.id}::uuid`
+      const [before, after, lost] = [returnId(), returnId(), returnId()]
+      yield* sql`UPDATE acquirer_exceptions SET external_id = ${before} WHERE id = ${exception.id}::uuid`
+      yield* sql`INSERT INTO exception_returns (id, exception_id, return_id)
+        VALUES (uuidv7(), ${exception.id}::uuid, ${after})`
+      const dispute = yield* simulated<{ id: string }>(`/charges/${paid.id}/infraction`, { reason: "fraud" }, 201)
+      yield* sql`UPDATE disputes SET return_id = ${lost} WHERE id = ${dispute.id}::uuid`
+      const expected = [
+        [sent, "payout", payout.id],
+        [unknown, "exception", exception.id],
+        [returned, "refund", refunds[0]!.id],
+        [before, "exception", exception.id],
+        [after, "exception", exception.id],
+        [lost, "dispute", dispute.id]
+      ] as const
+      for (const [id, kind, of] of expected) {
+        for (const q of [id!, id!.toLowerCase(), id!.toUpperCase()]) {
+          assert.deepStrictEqual(
+            (yield* search(operate, q)).map((found) => [found.kind, found.id]),
+            [[kind, of]],
+            q
+          )
+        }
+      }
+    })
+  )
+
   it.effect("OPR-125: each lookup reads its rows by an index that begins with what is looked for", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const bankIds = [
+        "charge_settlements_pkey",
+        "charges_pkey",
+        "payouts_of_end_to_end_id",
+        "payouts_pkey",
+        "acquirer_exceptions_of_pix",
+        "acquirer_exceptions_of_external_id",
+        "exception_returns_of_return",
+        "acquirer_exceptions_pkey",
+        "disputes_of_return",
+        "disputes_pkey",
+        "refunds_of_provider_id",
+        "refunds_pkey"
+      ]
       const indexes = {
         txid: ["acquirer_exceptions_of_txid"],
-        endToEndId: [
-          "charge_settlements_pkey",
-          "charges_pkey",
-          "payouts_of_end_to_end_id",
-          "acquirer_exceptions_of_pix"
-        ],
+        endToEndId: bankIds,
+        foldedEndToEndId: bankIds,
         reference: ["charges_of_reference", "payouts_of_reference"],
         requestId: ["requests_of_request_id"],
         document: ["accounts_of_document", "charges_of_document", "payouts_of_document", "payouts_of_pix_key"],
-        email: ["charges_of_email", "payouts_of_pix_key"]
+        email: ["charges_of_email", "payouts_of_pix_key"],
+        phone: ["accounts_pkey", "payouts_of_pix_key"],
+        accountName: ["accounts_pkey"]
       } as const
       const indexName = yield* partitionedIndexNames(sql)
       for (const [name, expected] of Object.entries(indexes)) {
         const { text } = statements[name as keyof typeof indexes]
-        const lookup = { value: "x", accounts: null }
+        const lookup = { value: "xyz", accounts: null }
         yield* sql.unsafe("SET enable_seqscan = off")
         const rows = yield* sql.unsafe<{ "QUERY PLAN": string }>(
           `EXPLAIN ${text}`,
@@ -196,7 +271,11 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           )
         )
         assert.sameMembers([...used], [...expected], plan)
-        assert.notMatch(plan, /Seq Scan on (charges|payouts|requests|accounts|acquirer)/, plan)
+        assert.notMatch(
+          plan,
+          /Seq Scan on (charge|payouts|requests|accounts|acquirer|exception|refunds|disputes)/,
+          plan
+        )
       }
     })
   )

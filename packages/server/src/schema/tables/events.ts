@@ -1,4 +1,5 @@
 /** Tables of events, webhook endpoints and deliveries. */
+import { FAILURES_IN_A_ROW } from "@pix-payments/domain/Alert"
 import { oneOf } from "../Statements.ts"
 
 /** The `to_version` of what holds now. */
@@ -68,6 +69,9 @@ export const eventTables = [
     last_failure_at timestamptz
   )`,
   `CREATE INDEX webhook_endpoint_health_failing ON webhook_endpoint_health (endpoint_id) WHERE consecutive_failures > 0`,
+  // Writes nothing for an endpoint that works. A failed attempt changes the index above anyway.
+  `CREATE INDEX webhook_endpoint_health_alerts ON webhook_endpoint_health (last_failure_at)
+    WHERE consecutive_failures >= ${FAILURES_IN_A_ROW}`,
 
   `-- The version of an account's endpoints, which a change records.
   CREATE TABLE webhook_endpoint_counters (
