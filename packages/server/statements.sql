@@ -6831,7 +6831,14 @@ WHERE
       AND r.day = closed.day
       AND (
         r.status = 'requested'
-        OR r.done_at >= ((closed.day + 1)::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings))
+        OR r.done_at >= (
+          (
+            CASE
+              WHEN r.states -> 'timing' IS NULL THEN closed.day + 1
+              ELSE least(closed.day + 1 + 2, (now() AT TIME ZONE(SELECT timezone FROM installation_settings))::date)
+            END
+          )::timestamp AT TIME ZONE(SELECT timezone FROM installation_settings)
+        )
       )
   )
 LIMIT 1000;

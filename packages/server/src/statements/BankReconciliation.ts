@@ -21,7 +21,7 @@ import { statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { BankBalances } from "./BankBalances.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
-import { type BookMovement, compare, dayAfter, DAYS_AROUND, type Entry, type IdFacts } from "./FourLegs.ts"
+import { type BookMovement, compare, dayAfter, DAYS_AROUND, type IdFacts, openIds } from "./FourLegs.ts"
 import { type BankDay, BankDays } from "./BankDays.ts"
 import { makeHealed } from "./HealedLines.ts"
 import { type DueDay, ReconciliationDays } from "./ReconciliationDays.ts"
@@ -32,7 +32,7 @@ export class BankReconciliation extends Context.Service<
   {
     /** Compares a day that is due; how many there were. */
     readonly compareDue: Effect.Effect<number, Unavailable>
-    /** Makes the days due of the last week that are closed and were not compared since they ended. */
+    /** Makes the days due of the last week that are closed and were not compared since they, or days that they pair with, ended. */
     readonly requestEnded: Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/BankReconciliation") {
@@ -49,7 +49,7 @@ export class BankReconciliation extends Context.Service<
       /** Bank accounts whose days were compared, the last one last. */
       let recent: ReadonlyArray<string> = []
 
-      /** Entries, with what both sides have of any day under the ids of what is alone: each counterpart is there with its own. */
+      /** Entries, with what both sides have of any day under the ids of what is open: each counterpart is there with its own. */
       const compared = Effect.fnUntraced(function* (
         { bankAccount, day }: DueDay,
         connectionIds: ReadonlyArray<string>,
@@ -57,21 +57,19 @@ export class BankReconciliation extends Context.Service<
         around: ReadonlyArray<BookMovement>,
         foreign: ReadonlySet<string>
       ) {
-        const common = { day, bank: bank.lines, isLaterDayKnown: bank.isLaterDayKnown }
-        const first = compare({ ...common, books: around, facts: { unsettled: new Map(), foreign } })
-        const { ofBooks, ofLines } = aloneIn(first)
+        const { ofBooks, ofLines } = openIds(bank.lines, around)
         const others = yield* bankDays.named(bankAccount, ofBooks)
         const names = [...ofLines, ...others.flatMap(({ endToEndId }) => endToEndId ?? [])]
-        if (names.length === 0) return first
         const named = yield* books.named(connectionIds, names)
         const elsewhere = yield* bankDays.named(bankAccount, [...names, ...named.flatMap(({ ids }) => ids)])
         const unsettled = yield* books.unsettled(connectionIds, ofLines)
         const facts: IdFacts = { unsettled, foreign }
         return compare({
-          ...common,
-          bank: withOthers(bank.lines, [...others, ...elsewhere]),
-          books: withOthers(around, named),
-          facts
+          day,
+          bank: once([...bank.lines, ...others, ...elsewhere]),
+          books: once([...around, ...named]),
+          facts,
+          isLaterDayKnown: bank.isLaterDayKnown
         })
       })
 
@@ -82,7 +80,12 @@ export class BankReconciliation extends Context.Service<
         if (bank === undefined) return yield* failed(`the bank has more than ${MOST} lines around the day`)
         if (!bank.isKnown) return yield* failed("no statement of the bank has this day")
         const connectionIds = yield* bankDays.connectionsOf(due.bankAccount)
-        const around = books.between(connectionIds, dayAfter(due.day, -DAYS_AROUND), dayAfter(due.day, DAYS_AROUND), MOST)
+        const around = books.between(
+          connectionIds,
+          dayAfter(due.day, -DAYS_AROUND),
+          dayAfter(due.day, DAYS_AROUND),
+          MOST
+        )
         const before = yield* around
         if (before === undefined) return yield* failed(`the books have more than ${MOST} movements around the day`)
         // Whose they are does not change: others have their turn to be looked up.
@@ -157,7 +160,10 @@ export const MOST = 250_000
 /** After a week without the service, a person asks for the days before. */
 const DAYS_BACK = 7
 
-/** A bank account is the oldest connection of its client. The simulator has no bank behind it. */
+/**
+ * A day with `timing` depends on the days after it, until these have ended. A bank account is the oldest connection of its client. The
+ * simulator has no bank behind it.
+ */
 const findEnded = statement(
   { days: value("integer") },
   ({ days }) => `
@@ -173,26 +179,11 @@ const findEnded = statement(
   ) account
   WHERE c.profile IS NOT NULL AND NOT EXISTS (
     SELECT FROM reconciliations r WHERE r.connection_id = account.id AND r.day = closed.day
-      AND (r.status = 'requested' OR r.done_at >= ${startOf("(closed.day + 1)")}))
+      AND (r.status = 'requested' OR r.done_at >= ${startOf(`(CASE WHEN r.states -> 'timing' IS NULL THEN closed.day + 1
+        ELSE least(closed.day + 1 + ${DAYS_AROUND}, ${TODAY}) END)`)}))
   LIMIT 1000`
 )
 
-/** The ids of lines and movements that have no other side on their day: another day may have it, or another line of it. */
-const aloneIn = (entries: ReadonlyArray<Entry>) => {
-  const alone = entries.filter(({ bank, books }) => bank?.day !== books?.day)
-  return {
-    ofLines: alone.flatMap(({ bank }) => bank?.endToEndId ?? []),
-    ofBooks: alone.flatMap(({ books }) => books?.ids ?? [])
-  }
-}
-
-/** In the order of days, so that each day's comparison pairs the same. */
-const withOthers = <A extends { readonly id: string; readonly day: string }>(
-  those: ReadonlyArray<A>,
-  others: ReadonlyArray<A>
-) => {
-  const known = new Set(those.map(({ id }) => id))
-  const added = others.filter(({ id }) => !known.has(id)).map((each) => [each.id, each] as const)
-  const all = [...those, ...new Map(added).values()]
-  return all.toSorted((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : a.id < b.id ? -1 : 1))
-}
+const once = <A extends { readonly id: string }>(sides: ReadonlyArray<A>): ReadonlyArray<A> => [
+  ...new Map(sides.map((side) => [side.id, side])).values()
+]

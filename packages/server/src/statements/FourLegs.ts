@@ -47,7 +47,7 @@ export interface IdFacts {
 
 export interface Day {
   readonly day: string
-  /** Of the day and `DAYS_AROUND` days around it. */
+  /** Of the day and `DAYS_AROUND` days around it, and of any day what has the `openIds` of these. */
   readonly bank: ReadonlyArray<BankLine>
   readonly books: ReadonlyArray<BookMovement>
   readonly facts: IdFacts
@@ -67,6 +67,19 @@ export interface Entry {
 
 /** The days before and after a day that its comparison needs, so that it pairs as they do. */
 export const DAYS_AROUND = 2
+
+/**
+ * The ids to look up on any day before a day is compared: those of lines and movements around it that do not pair by id on their own day.
+ * One that pairs by id elsewhere pairs by its amount with none here.
+ */
+export const openIds = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>) => {
+  const { byId, free } = pairing(bank, books)
+  byId(onDay)
+  return {
+    ofLines: bank.flatMap((line) => (free.has(line) ? (line.endToEndId ?? []) : [])),
+    ofBooks: books.flatMap((movement) => (free.has(movement) ? movement.ids : []))
+  }
+}
 
 /** The cents that an entry adds to the difference of a day: what the bank has of it there, less what the books have. */
 export const differenceOf = ({ bank, books }: Pick<Entry, "bank" | "books">, day: string): number =>
@@ -125,7 +138,7 @@ const isInvestment = ({ description, endToEndId }: BankLine): boolean =>
 /** Movements that an entry names at most. */
 const SUGGESTIONS = 5
 
-type Pair = readonly [BankLine, BookMovement]
+type Side = Pick<BankLine, "amount" | "day">
 
 /**
  * By id: with the same amount first, of the same day, then of the days beside it, then of any; then with another amount. Then by amount,
@@ -134,15 +147,37 @@ type Pair = readonly [BankLine, BookMovement]
  * Of days beside each other, first all lines that are a day later than their movement are paired, then those a day earlier. What a day's
  * pairs depend on is thus at most `DAYS_AROUND` days away, so that each of the two days finds the same pair.
  */
-const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>): ReadonlyArray<Pair> => {
-  const pairs: Array<Pair> = []
-  const free = new Set<BankLine | BookMovement>([...bank, ...books])
+const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>) => {
+  const { byId, pairs, pass } = pairing(bank, books)
+  const daysLater = [0, 1, -1].map(onDayAfter)
+  for (const later of daysLater) byId(later, onDay)
+  byId(({ amount }) => `${amount}`)
+  byId(({ amount }) => (amount < 0 ? "-" : "+"))
+  for (const later of daysLater) {
+    for (const ofIds of [false, true]) {
+      const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
+      const mayPair = (line: BankLine) => !isFee(line) && !isInvestment(line) && (ofIds || line.endToEndId === null)
+      pass(
+        (movement) => (isOpen(movement) ? [later(movement)] : []),
+        (line) => (mayPair(line) ? onDay(line) : undefined)
+      )
+    }
+  }
+  return pairs
+}
+
+/** In the order of days and ids, so that each day pairs the same of several that are alike. */
+const pairing = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovement>) => {
+  const lines = bank.toSorted(inOrder)
+  const movements = books.toSorted(inOrder)
+  const pairs: Array<readonly [BankLine, BookMovement]> = []
+  const free = new Set<BankLine | BookMovement>([...lines, ...movements])
   const pass = (
     keysOf: (movement: BookMovement) => ReadonlyArray<string>,
     keyOf: (line: BankLine) => string | undefined
   ) => {
     const waiting = new Map<string, { readonly list: Array<BookMovement>; at: number }>()
-    for (const movement of books) {
+    for (const movement of movements) {
       if (!free.has(movement)) continue
       for (const key of keysOf(movement)) {
         const known = waiting.get(key)
@@ -150,7 +185,7 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
         else known.list.push(movement)
       }
     }
-    for (const line of bank) {
+    for (const line of lines) {
       const key = free.has(line) ? keyOf(line) : undefined
       const candidates = key === undefined ? undefined : waiting.get(key)
       if (candidates === undefined) continue
@@ -163,33 +198,27 @@ const pairsOf = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
       pairs.push([line, movement])
     }
   }
-  const side = (amount: number) => (amount < 0 ? "-" : "+")
-  const daysLater = [0, 1, -1]
-  for (const days of daysLater) {
+  const byId = (ofMovement: (movement: Side) => string, ofLine = ofMovement) =>
     pass(
-      ({ amount, day, ids }) => ids.map((id) => `${id} ${amount} ${dayAfter(day, days)}`),
-      ({ amount, day, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount} ${day}`)
+      (movement) => movement.ids.map((id) => `${id} ${ofMovement(movement)}`),
+      (line) => (line.endToEndId === null ? undefined : `${line.endToEndId} ${ofLine(line)}`)
     )
+  return { byId, free, pairs, pass }
+}
+
+const inOrder = (a: BankLine | BookMovement, b: BankLine | BookMovement) =>
+  a.day < b.day ? -1 : a.day > b.day ? 1 : a.id < b.id ? -1 : 1
+
+const onDay = ({ amount, day }: Side): string => `${amount} ${day}`
+
+/** Each day is computed once: a comparison has few days and many sides. */
+const onDayAfter = (days: number) => {
+  const after = new Map<string, string>()
+  return ({ amount, day }: Side): string => {
+    const later = after.get(day) ?? dayAfter(day, days)
+    after.set(day, later)
+    return onDay({ amount, day: later })
   }
-  pass(
-    ({ amount, ids }) => ids.map((id) => `${id} ${amount}`),
-    ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${amount}`)
-  )
-  pass(
-    ({ amount, ids }) => ids.map((id) => `${id} ${side(amount)}`),
-    ({ amount, endToEndId }) => (endToEndId === null ? undefined : `${endToEndId} ${side(amount)}`)
-  )
-  for (const days of daysLater) {
-    for (const ofIds of [false, true]) {
-      const isOpen = ({ hasOwnId }: BookMovement) => !ofIds || !hasOwnId
-      const mayPair = (line: BankLine) => !isFee(line) && !isInvestment(line) && (ofIds || line.endToEndId === null)
-      pass(
-        (movement) => (isOpen(movement) ? [`${dayAfter(movement.day, days)} ${movement.amount}`] : []),
-        (line) => (mayPair(line) ? `${line.day} ${line.amount}` : undefined)
-      )
-    }
-  }
-  return pairs
 }
 
 export const dayAfter = (day: string, days: number): string =>

@@ -9,7 +9,8 @@ import {
   dayAfter,
   DAYS_AROUND,
   differenceOf,
-  type Entry
+  type Entry,
+  openIds
 } from "../../src/statements/FourLegs.ts"
 
 const DAY = "2026-11-25"
@@ -46,6 +47,32 @@ const day = (changes: Partial<Day>): Day => ({
 
 const shown = (entries: ReadonlyArray<Entry>) =>
   entries.map(({ bank, books, state }) => `${state} ${bank?.amount ?? "-"} ${books?.amount ?? "-"}`).toSorted()
+
+/** A day as `BankReconciliation` compares it: what is loaded around it, in any order, then what has the open ids on any day. */
+const comparedByItself = (
+  of: string,
+  bank: ReadonlyArray<BankLine>,
+  books: ReadonlyArray<BookMovement>,
+  pick: (...of: ReadonlyArray<boolean>) => boolean
+) => {
+  const near = (side: { readonly day: string }) =>
+    side.day >= dayAfter(of, -DAYS_AROUND) && side.day <= dayAfter(of, DAYS_AROUND)
+  const ordered = <A>(sides: ReadonlyArray<A>) => (pick(true, false) ? sides : sides.toReversed())
+  const open = openIds(bank.filter(near), books.filter(near))
+  const linesOf = (ids: ReadonlyArray<string>) =>
+    bank.filter(({ endToEndId }) => endToEndId !== null && ids.includes(endToEndId))
+  const names = [...open.ofLines, ...linesOf(open.ofBooks).flatMap(({ endToEndId }) => endToEndId ?? [])]
+  const found = books.filter(({ ids }) => ids.some((id) => names.includes(id)))
+  const named = books.filter(({ source }) => found.some((each) => each.source.id === source.id))
+  const lines = linesOf([...names, ...named.flatMap(({ ids }) => ids)])
+  return compare(
+    day({
+      day: of,
+      bank: ordered(bank.filter((each) => near(each) || lines.includes(each))),
+      books: ordered(books.filter((each) => near(each) || named.includes(each)))
+    })
+  )
+}
 
 describe("four legs", () => {
   it("OPR-277: an investment of the owner is no Pix of the same amount", () => {
@@ -189,25 +216,59 @@ describe("four legs", () => {
     }
   })
 
-  it("OPR-277: days that are compared by themselves agree about each pair", () => {
-    const days = Array.from({ length: 12 }, (_, index) => dayAfter(DAY, index))
-    const near = (of: string) => (side: { readonly day: string }) =>
-      side.day >= dayAfter(of, -DAYS_AROUND) && side.day <= dayAfter(of, DAYS_AROUND)
+  it("OPR-277: a line or movement between two of the other side pairs with one, alike on both days", () => {
+    const unnamed = (amount: number, of: string) => line(amount, null, { day: of, description: "PIX" })
+    const cases: ReadonlyArray<readonly [ReadonlyArray<BankLine>, ReadonlyArray<BookMovement>, ReadonlyArray<string>]> =
+      [
+        [
+          [unnamed(1000, DAY)],
+          [movement(1000, ["Ea"], BEFORE), movement(1000, ["Eb"], NEXT)],
+          ["timing 25/24", "timing 25/24", "missing_there -/26"]
+        ],
+        [
+          [unnamed(1000, BEFORE), unnamed(1000, NEXT)],
+          [movement(1000, ["Ea"])],
+          ["missing_here 24/-", "timing 26/25", "timing 26/25"]
+        ],
+        [
+          [unnamed(1000, NEXT)],
+          [movement(1000, ["Ea"], BEFORE), movement(1000, ["Eb"])],
+          ["missing_there -/24", "timing 26/25", "timing 26/25"]
+        ]
+      ]
+    for (const [bank, books, expected] of cases) {
+      const found = [BEFORE, DAY, NEXT].flatMap((of) => compare(day({ day: of, bank, books })))
+      assert.deepStrictEqual(
+        found.map((entry) => `${entry.state} ${entry.bank?.day.slice(8) ?? "-"}/${entry.books?.day.slice(8) ?? "-"}`),
+        expected
+      )
+    }
+  })
+
+  it("OPR-277, OPR-278: days that are compared by themselves agree about each pair, by amount and by id", () => {
     for (let seed = 0; seed < 2000; seed++) {
       const random = randomFrom(seed)
       const pick = <A>(...of: ReadonlyArray<A>): A => of[Math.floor(random() * of.length)]!
-      const some = <A extends { readonly day: string }>(make: (day: string) => A): ReadonlyArray<A> =>
-        Array.from({ length: Math.floor(random() * 16) }, () => make(pick(...days))).toSorted((a, b) =>
-          a.day < b.day ? -1 : a.day > b.day ? 1 : 0
-        )
-      const bank = some((of) => line(pick(1000, 2000), pick(null, null, "X1", "X2"), { day: of, description: "PIX" }))
-      const books = some((of) => movement(pick(1000, 2000), pick([], [`E${++made}`]), of))
+      const days = Array.from({ length: 12 }, (_, index) => dayAfter(DAY, index))
+      const some = <A>(make: (day: string) => A): ReadonlyArray<A> =>
+        Array.from({ length: Math.floor(random() * 16) }, () => make(pick(...days)))
+      const hasIds = pick(true, false)
+      const bank = some((of) =>
+        line(pick(1000, 1000, 2000), hasIds ? pick(null, null, "E1", "E2", "D2", "E3") : null, {
+          day: of,
+          description: "PIX"
+        })
+      )
+      const books = some((of) => {
+        const ids = hasIds ? pick([], ["E1"], ["E2"], ["D2", "E2"], ["E3"]) : [`E of ${++made}`]
+        const source = { object: "charge", id: ids.at(-1) ?? `charge ${++made}` }
+        return { ...movement(pick(1000, 1000, 2000), ids, of), source, hasOwnId: pick(true, ids.length > 0, false) }
+      })
       // Of each side, the entries of all days that have it.
       const found = new Map<string, Set<string>>()
       let unexplained = 0
       for (const of of days) {
-        const around = near(of)
-        for (const entry of compare(day({ day: of, bank: bank.filter(around), books: books.filter(around) }))) {
+        for (const entry of comparedByItself(of, bank, books, pick)) {
           const { bank: its, books: ours, state } = entry
           if (state !== "matched" && state !== "timing") unexplained += differenceOf(entry, of)
           for (const side of [its, ours]) {
@@ -218,7 +279,8 @@ describe("four legs", () => {
       }
       for (const [id, entries] of found) assert.strictEqual(entries.size, 1, `seed ${seed}: ${id} ${[...entries]}`)
       assert.strictEqual(found.size, bank.length + books.length, `seed ${seed}`)
-      const total = (side: ReadonlyArray<{ readonly amount: number }>) => side.reduce((sum, each) => sum + each.amount, 0)
+      const total = (side: ReadonlyArray<{ readonly amount: number }>) =>
+        side.reduce((sum, each) => sum + each.amount, 0)
       assert.strictEqual(unexplained, total(bank) - total(books), `seed ${seed}`)
     }
   })

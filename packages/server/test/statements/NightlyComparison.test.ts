@@ -4,11 +4,12 @@ import type { Reconciliation } from "@pix-payments/api/operator/Reconciliations"
 import { type Dialect, statementFile, tidy } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { TODAY } from "../../src/database/statements/Days.ts"
+import { startOf, TODAY } from "../../src/database/statements/Days.ts"
 import { BankDays } from "../../src/statements/BankDays.ts"
 import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
 import { ReconciliationDays } from "../../src/statements/ReconciliationDays.ts"
 import { ReconciliationStore } from "../../src/statements/ReconciliationStore.ts"
+import { counted, extra, importing } from "../support/BankDays.ts"
 import { connectedBank, connectedServiceLayer } from "../support/ConnectedBank.ts"
 import { operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
@@ -122,6 +123,32 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("nightly compariso
       const [again] = yield* night(connectionId)
       assert.deepStrictEqual([again!.status, again!.difference], ["done", -100])
       assert.isAbove(Date.parse(again!.done_at!), Date.parse(`${yesterday}T03:00:00Z`) + 86_400_000 - 1)
+    })
+  )
+
+  it.effect("OPR-277, OPR-280: a day that pairs with one beside it is compared again when that one has ended", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const { accountId, connectionId, double } = bank
+      const before = yield* closedDay(connectionId, accountId, 2)
+      const line = { ...extra(double, 100, "PIX RECEBIDO"), atMs: double.now() - 86_400_000 }
+      yield* importing(bank, [line], {}, before)
+      const statesOf = (days: ReadonlyArray<Reconciliation>, day: string) =>
+        counted(days.find((each) => each.day === day)!)
+      assert.deepStrictEqual(statesOf(yield* night(connectionId), before), { timing: "1 -100" })
+      // The movement of the line is in the books later on its day, after the comparison.
+      const yesterday = yield* closedDay(connectionId, accountId, 1)
+      yield* sql`UPDATE reconciliations SET done_at = ${sql.literal(startOf(TODAY))} - interval '1 hour'
+        WHERE connection_id = ${connectionId}::uuid AND status = 'done'`
+      const days = yield* night(connectionId)
+      assert.deepStrictEqual(statesOf(days, yesterday), { matched: "1 0" })
+      assert.deepStrictEqual(statesOf(days, before), { missing_there: "1 -100" })
+      const done = days.map(({ done_at }) => done_at)
+      assert.deepStrictEqual(
+        (yield* night(connectionId)).map(({ done_at }) => done_at),
+        done
+      )
     })
   )
 
