@@ -16,9 +16,8 @@ export const overduePayoutOf = Effect.gen(function* () {
   const caller = yield* funded(5000)
   const { id } = yield* paidOut(caller.key, { ...holding, amount: 5000 })
   yield* submittedPayout(caller.key, id)
-  // As where no answer ever came.
-  yield* sql`UPDATE payouts SET requested_at = requested_at - interval '25 hours', created_at = created_at - interval '25 hours',
-    processed_at = NULL WHERE id = ${id}::uuid`
+  yield* sql`UPDATE payouts SET requested_at = requested_at - interval '25 hours',
+    processed_at = processed_at - interval '25 hours' WHERE id = ${id}::uuid`
   return { ...caller, id }
 })
 
