@@ -71,11 +71,14 @@ export interface PspMachine {
   readonly nextDueAtMs: () => number
 }
 
-const CLIENT_ID = "Client_Id_psp_double"
+/** A double may get the port of one that has ended: its client is another one all the same. */
+let clients = 0
+
 const CLIENT_SECRET = "Client_Secret_psp_double"
 
 export const makePspMachine = (options: PspMachineOptions): PspMachine => {
   const { now, seed = 1 } = options
+  const clientId = `Client_Id_psp_double_${++clients}`
   const profile: Profile = { ...profiles[options.profile ?? "bacen"], ...options.variant }
   const faults = makeFaults(seed, options.faults)
   const provider = makeProvider({ now, random: randomFrom(seed), settings: options.settings ?? {} })
@@ -85,7 +88,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
     auth: profile.tokenAuth,
     lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600,
     client: {
-      id: CLIENT_ID,
+      id: clientId,
       secret: CLIENT_SECRET,
       scopes: options.scopes ?? [...profile.scopes, ...PAYOUT_SCOPES[profile.payouts ?? "none"]]
     }
@@ -127,7 +130,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
 
   return {
     profile,
-    clientId: CLIENT_ID,
+    clientId,
     clientSecret: CLIENT_SECRET,
     provider,
     tokens,
