@@ -126,7 +126,7 @@ interface KnownRow {
   readonly closing: bigint | null
 }
 
-/** Ids that are looked up at once. A few lines have one. */
+/** Ids that are looked up at once. */
 const NAMES = 1000
 
 /** A day with a movement has a close. Lines are looked for first: their index has the day. */

@@ -62,7 +62,11 @@ export class BankReconciliation extends Context.Service<
         const names = [...ofLines, ...others.flatMap(({ endToEndId }) => endToEndId ?? [])]
         const named = yield* books.named(connectionIds, names)
         const elsewhere = yield* bankDays.named(bankAccount, [...names, ...named.flatMap(({ ids }) => ids)])
-        const unsettled = yield* books.unsettled(connectionIds, ofLines)
+        const ofDay = new Set(bank.lines.flatMap((line) => (line.day === day ? (line.endToEndId ?? []) : [])))
+        const unsettled = yield* books.unsettled(
+          connectionIds,
+          ofLines.filter((id) => ofDay.has(id))
+        )
         const facts: IdFacts = { unsettled, foreign }
         return compare({
           day,

@@ -15,6 +15,7 @@ import {
   daysOfLines,
   endToEndIdIn,
   isBalance,
+  isOnlyBalance,
   isReal,
   latestOf,
   LINES_OF_A_TURN,
@@ -84,7 +85,7 @@ const idOf = ({ CHECKNUM = "", FITID = "", MEMO = "", NAME = "", REFNUM = "" }: 
   endToEndIdIn(MEMO, NAME, FITID, CHECKNUM, REFNUM)
 
 const isMovement = (fields: Fields): boolean =>
-  !(isBalance(fields["NAME"] ?? "") || isBalance(fields["MEMO"] ?? "")) || idOf(fields) !== null
+  !(isBalance(descriptionOf(fields)) || isOnlyBalance(fields["MEMO"] ?? "")) || idOf(fields) !== null
 
 const unreadOf = ({ fields, line }: Transaction, reason: StatementRemark): UnreadLine => ({
   line,
@@ -134,8 +135,9 @@ const signed = (cents: number, fields: Fields, { hasMinus, hasUnsignedDebit }: S
   const type = typeOf(fields)
   if (/^[+-]/.test(fields["TRNAMT"] ?? "")) return cents
   if (debits.has(type)) return hasMinus ? "it is a debit without a minus sign, in a file that has minus signs" : -cents
-  if (hasMinus || credits.has(type)) return cents
-  if (hasUnsignedDebit && mostlyDebits.has(type)) return -cents
+  const isLikeDebit = hasUnsignedDebit && mostlyDebits.has(type)
+  if (isLikeDebit && !hasMinus) return -cents
+  if (credits.has(type) || (hasMinus && !isLikeDebit)) return cents
   return "its amount has no sign, and its type does not say which way it went"
 }
 
@@ -161,7 +163,8 @@ const repeatedIn = (lines: ReadonlyArray<StatementLine>): ReadonlyMap<StatementL
 
 /** From the first day to the last one, of all lists of the file. */
 const rangeOf = (starts: ReadonlyArray<string>, ends: ReadonlyArray<string>) => {
-  const [froms, tos] = [starts.map(dayOf), ends.map(dayOf)]
+  const daysOf = (texts: ReadonlyArray<string>) => [...new Set(texts)].map(dayOf)
+  const [froms, tos] = [daysOf(starts), daysOf(ends)]
   if (froms.includes(undefined) || tos.includes(undefined)) return undefined
   const [from, to] = [froms.toSorted()[0], tos.toSorted().at(-1)]
   return from !== undefined && to !== undefined && from <= to ? { from, to } : undefined
@@ -183,7 +186,9 @@ function* elementsOf(text: string) {
   let current: Fields | undefined
   let line = 1
   let counted = 0
+  let tags = 0
   for (const match of text.matchAll(/<(\/?)([A-Za-z][\w.]*)\s*>([^]*?)(?=<[/!A-Za-z]|$)/g)) {
+    if (++tags % LINES_OF_A_TURN === 0) yield
     const [, slash, name = "", raw = ""] = match
     const tag = name.toUpperCase()
     const value = unescaped(raw).trim()
@@ -199,7 +204,6 @@ function* elementsOf(text: string) {
       if (tag !== "STMTTRN") continue
       hasStatement = true
       transactions.push({ line, fields: current })
-      if (transactions.length % LINES_OF_A_TURN === 0) yield
     } else if (tag.startsWith("CCSTMT")) hasCard = true
     else if (slash !== "" || value === "") continue
     else if (current !== undefined) current[tag] ??= value

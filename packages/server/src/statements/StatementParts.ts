@@ -91,8 +91,13 @@ export const endToEndIdIn = (...texts: ReadonlyArray<string>): string | null => 
 /** A balance that a bank writes among the movements, as `(=) SALDO` or `000 SALDO_DIA`. Only of a line without an end-to-end id. */
 export const isBalance = (text: string): boolean => /^[^A-Za-zÀ-ÿ]*(?:SALDO|S A L D O|SDO)(?![A-Za-zÀ-ÿ])/i.test(text)
 
-/** Whether a file's currency is the real. `BRC` is what Santander calls it; CNAB 240 may leave it out. */
-export const isReal = (currency: string): boolean => ["BRL", "BRC", "000", ""].includes(currency.trim().toUpperCase())
+/** A balance whatever stands beside it: nobody else's name or message, which may begin with the word. */
+export const isOnlyBalance = (text: string): boolean =>
+  /^[^A-Za-zÀ-ÿ]*(?:SALDO|SDO)[ _]+(?:ANTERIOR|INICIAL|ATUAL|FINAL|(?:DO[ _]+)?DIA)[^A-Za-zÀ-ÿ]*$/i.test(text)
+
+/** Whether a file's currency is the real. Banks have codes of their own for it, as Santander `BRC`; CNAB 240 may leave it out. */
+export const isReal = (currency: string): boolean =>
+  ["BRL", "BRC", "REA", "R$", "986", "009", "09", "000", "0", ""].includes(currency.trim().toUpperCase())
 
 /** The balance of the last day. */
 export const latestOf = (balances: ReadonlyArray<Balance | null>): Balance | null =>

@@ -334,7 +334,9 @@ describe("statement files", () => {
       transaction("CREDIT", "1.00", `PIX RECEBIDO ${pixId("E", 1)}`, "SALDO POSITIVO CONTABILIDADE LTDA"),
       transaction("CREDIT", "2.00", `<![CDATA[PIX A&B <1> ${pixId("E", 2)}]]>`),
       transaction("CREDIT", "3.00", `Doceria <3 Amor ${pixId("E", 3)}`),
-      transaction("CREDIT", "4.00", "SALDOS E CIA")
+      transaction("CREDIT", "4.00", "SALDOS E CIA"),
+      transaction("CREDIT", "5.00", "25/11 14:22 00012345678900 SALDO POSITIVO CONT", "Pix - Recebido"),
+      transaction("CREDIT", "6.00", "Saldo da reforma", "Joao Silva")
     ]
     const { lines, unread } = read(ofx(`${days}${balances.join("")}${named}${movements.join("")}`))
     assert.deepStrictEqual(
@@ -347,7 +349,9 @@ describe("statement files", () => {
         [100, `SALDO POSITIVO CONTABILIDADE LTDA PIX RECEBIDO ${pixId("E", 1)}`, pixId("E", 1)],
         [200, `PIX A&B <1> ${pixId("E", 2)}`, pixId("E", 2)],
         [300, `Doceria <3 Amor ${pixId("E", 3)}`, pixId("E", 3)],
-        [400, "SALDOS E CIA", null]
+        [400, "SALDOS E CIA", null],
+        [500, "Pix - Recebido 25/11 14:22 00012345678900 SALDO POSITIVO CONT", null],
+        [600, "Joao Silva Saldo da reforma", null]
       ]
     )
     const positive = { ...of.lines[3]!, text: "SALDO POSITIVO LTDA" }
@@ -363,15 +367,14 @@ describe("statement files", () => {
     const lists = ofx(`</BANKTRANLIST>${list("20261102")}${list("20261101")}${list("20261103")}`, {
       tail: `${balance("20261103", "3.00")}</STMTRS><STMTRS>${balance("20261102", "2.00")}`
     })
-    const { closing, from, problems, to } = read(lists)
-    assert.deepStrictEqual([from, to, problems], ["2026-11-01", "2026-11-03", []])
-    assert.deepStrictEqual(closing, { day: "2026-11-03", amount: 300 })
+    const all = read(lists)
+    assert.deepStrictEqual([all.from, all.to, all.problems], ["2026-11-01", "2026-11-03", []])
+    assert.deepStrictEqual(all.closing, { day: "2026-11-03", amount: 300 })
     const savings = "</STMTRS><STMTRS><BANKACCTFROM><BANKID>341<ACCTID>12345-6<ACCTTYPE>SAVINGS</BANKACCTFROM>"
     assert.strictEqual(refusalOf(ofx(days, { tail: savings })), "it has several accounts")
     assert.strictEqual(refusalOf(ofx(days, { tail: savings.replace("SAVINGS", "CHECKING") })), "it is read")
-    const reversed = read(ofx(`<DTSTART>20261127<DTEND>20261101${transaction("CREDIT", "1.00")}`))
-    assert.deepStrictEqual([reversed.from, reversed.to], ["2026-11-26", "2026-11-26"])
-    assert.deepStrictEqual(reversed.problems, ["its days cannot be read"])
+    const { from, problems, to } = read(ofx(`<DTSTART>20261127<DTEND>20261101${transaction("CREDIT", "1.00")}`))
+    assert.deepStrictEqual([from, to, problems], ["2026-11-26", "2026-11-26", ["its days cannot be read"]])
   })
 
   it("OPR-273: which way money went is what the file says, and is not guessed from other lines", () => {
@@ -382,8 +385,8 @@ describe("statement files", () => {
     }
     const unsigned = "its amount has no sign, and its type does not say which way it went"
     assert.deepStrictEqual(amounts("DEBIT 8.00", "DEBIT -1.50", "PAYMENT 2.00", "DEBIT +3.00"), [
-      [-150, 200, 300],
-      ["it is a debit without a minus sign, in a file that has minus signs"]
+      [-150, 300],
+      ["it is a debit without a minus sign, in a file that has minus signs", unsigned]
     ])
     assert.deepStrictEqual(amounts("PAYMENT 2.00", "FEE +3.00", "CREDIT 4.00"), [[300, 400], [unsigned]])
     assert.deepStrictEqual(amounts("PAYMENT 2.00", "FEE +3.00", "DEBIT 4.00"), [[-200, 300, -400], []])
