@@ -18,7 +18,8 @@ export const Changes = ({
       <ul>
         {names.map((name) => (
           <li key={name}>
-            {nameOf(name)}: {before !== null && <del>{textOf(before[name])}</del>} <ins>{textOf(after?.[name])}</ins>
+            {nameOf(name)}: {before !== null && name in before && <del>{textOf(before[name])}</del>}{" "}
+            <ins>{textOf(after?.[name])}</ins>
           </li>
         ))}
       </ul>

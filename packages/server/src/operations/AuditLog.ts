@@ -171,9 +171,9 @@ export const changeOf = (before: Fields, changes: Fields): AuditChange => ({
   after: changes
 })
 
-/** A request's fields without the secret of its webhook. */
+/** A request's fields without the secret of its webhook and the client of its credentials. */
 export const withoutSecrets = (fields: Fields): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "webhook_secret"))
+  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "webhook_secret" && name !== "client_id"))
 
 const columns = "id, operator, action, resource_id, request_id, at, operator_id, via, address, before, after"
 

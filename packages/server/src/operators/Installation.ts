@@ -41,6 +41,10 @@ export class Installation extends Context.Service<
   Installation,
   {
     readonly get: Effect.Effect<InstallationSettings, Unavailable>
+    /** The settings, where `update` would not refuse these changes for their state. It reads only. */
+    readonly getFor: (
+      changes: InstallationChanges
+    ) => Effect.Effect<InstallationSettings, InvalidStateError | Unavailable>
     /**
      * `audited` runs in the transaction of the change, with the settings before it. A change that switches four eyes off needs
      * the `Authority` around it.
@@ -63,16 +67,20 @@ export class Installation extends Context.Service<
           .unsafe<InstallationSettings>(`SELECT ${columns} FROM installation_settings WHERE id ${lock}`)
           .pipe(Effect.flatMap(([row]) => (row === undefined ? missing : Effect.succeed(row))))
 
+      /** A transfer that was dated in the earlier zone keeps its day; a closed day has its bounds for good. */
+      const assertTimezone = Effect.fnUntraced(function* (before: InstallationSettings, after: InstallationChanges) {
+        if (after.timezone === undefined || after.timezone === before.timezone) return
+        const closed = yield* sql`SELECT FROM closes LIMIT 1`
+        if (closed.length > 0) return yield* new InvalidStateError({ status: "closed" })
+      })
+
       return Installation.of({
         get: orUnavailable(read("")),
+        getFor: (changes) => orUnavailable(Effect.tap(read(""), (before) => assertTimezone(before, changes))),
         update: (changes, audited) =>
           Effect.gen(function* () {
             const before = yield* read("FOR UPDATE")
-            if (changes.timezone !== undefined && changes.timezone !== before.timezone) {
-              // A transfer that was dated in the earlier zone keeps its day; a closed day has its bounds for good.
-              const closed = yield* sql`SELECT FROM closes LIMIT 1`
-              if (closed.length > 0) return yield* new InvalidStateError({ status: "closed" })
-            }
+            yield* assertTimezone(before, changes)
             const authority = yield* Authority
             const fourEyes = sql`coalesce(${changes.four_eyes ?? null}::text, four_eyes)`
             const changed = yield* sql`UPDATE installation_settings SET

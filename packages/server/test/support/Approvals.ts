@@ -134,7 +134,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
         name,
         kind: "api-pix",
         profile: "efi",
-        pix_key: "receber@example.com",
+        pix_key: `${newKey()}@example.com`,
         credentials: yield* someCredentials
       },
       done: counted("SELECT count(*) FROM acquirer_connections WHERE name = $1", name)
@@ -145,7 +145,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     const name = newKey()
     const [connection] = yield* Effect.orDie(sql<{ id: string }>`
       INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
-      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'receber@example.com', now()) RETURNING id`)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${`${newKey()}@example.com`}::text, now()) RETURNING id`)
     return {
       method: "PATCH",
       path: `/connections/${connection!.id}`,
@@ -157,7 +157,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
     const sql = yield* SqlClient
     const [connection] = yield* Effect.orDie(sql<{ id: string }>`
       INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
-      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'receber@example.com', now()) RETURNING id`)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${`${newKey()}@example.com`}::text, now()) RETURNING id`)
     return {
       method: "POST",
       path: `/connections/${connection!.id}/register-webhook`,

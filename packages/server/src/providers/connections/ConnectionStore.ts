@@ -107,6 +107,15 @@ export interface SealedConnection {
   readonly paysOut: boolean
 }
 
+/** A connection with its client and Pix key, as it is or as it would be. */
+export interface ClientTerms {
+  readonly id: string
+  readonly client: string
+  readonly profile: string | null
+  readonly settings: ConnectionSettings
+  readonly pix_key: string | null
+}
+
 export class ConnectionStore extends Context.Service<
   ConnectionStore,
   {
@@ -114,6 +123,8 @@ export class ConnectionStore extends Context.Service<
     readonly create: (
       connection: ConnectionInput & SealedConnection & { readonly id: string; readonly profile: string }
     ) => Effect.Effect<ConnectionRow, ApprovalRequired | InvalidStateError | Unavailable>
+    /** Fails where `create` or `update` would be refused with these terms. It reads only. */
+    readonly assertMayHave: (terms: ClientTerms) => Effect.Effect<void, InvalidStateError | Unavailable>
     readonly get: (id: string) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<ConnectionRow>, UnknownCursor | Unavailable>
     /** Every connection to a provider outside of this service. */
@@ -154,6 +165,10 @@ export class ConnectionStore extends Context.Service<
       const stored = storedConnections(sql)
       return ConnectionStore.of({
         ...stored,
+        assertMayHave: Effect.fn("ConnectionStore.assertMayHave")(function* (terms) {
+          yield* assertNoneOpen(sql, terms)
+          yield* assertKeyFree(sql, terms)
+        }, orUnavailable),
         create: create(sql, stored.get),
         update: update(sql, stored.get),
         ...webhooks(sql, stored.get),
@@ -215,7 +230,7 @@ const create = (sql: SqlClient, get: Get): Store["create"] =>
         yield* sql`
           INSERT INTO ledger_accounts (owner_id, kind)
           SELECT ${input.id}::uuid, unnest(ARRAY['unallocated', 'acquirer'])`
-        yield* claimKey(sql, input.id, input.client)
+        yield* claimKey(sql, input)
       })
     )
     return yield* Effect.catchTag(get(input.id), "NotFoundError", Effect.die)
@@ -229,7 +244,7 @@ const update = (sql: SqlClient, get: Get): Store["update"] =>
     yield* sql.withTransaction(
       Effect.gen(function* () {
         if (changes.is_default === true) yield* clearDefault(sql, id)
-        const changed = yield* sql`
+        const [changed] = yield* sql<Omit<ClientTerms, "client">>`
           UPDATE acquirer_connections SET
             name = coalesce(${changes.name ?? null}::text, name),
             settings = coalesce(${changes.settings === undefined ? null : JSON.stringify(changes.settings)}::json, settings),
@@ -255,11 +270,12 @@ const update = (sql: SqlClient, get: Get): Store["update"] =>
             version = version + ${reconnects ? 1 : 0}::integer
           WHERE id = ${id}::uuid AND (${areBrakes(changes)}::boolean
             OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
-          RETURNING id`
-        if (changed.length > 0) {
+          RETURNING id, profile, settings, pix_key`
+        if (changed !== undefined) {
           if (changes.client === undefined) return
-          yield* assertNoneOpen(sql, id, changes.client)
-          yield* claimKey(sql, id, changes.client)
+          const terms = { ...changed, client: changes.client }
+          yield* assertNoneOpen(sql, terms)
+          yield* claimKey(sql, terms)
           return
         }
         yield* get(id)
@@ -274,7 +290,7 @@ const clearDefault = (sql: SqlClient, id: string) =>
   sql`UPDATE acquirer_connections SET is_default = false WHERE is_default AND id <> ${id}::uuid`
 
 /** Another client may be another bank account, which would be sent what this one may have done. */
-const assertNoneOpen = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
+const assertNoneOpen = Effect.fnUntraced(function* (sql: SqlClient, { client, id }: ClientTerms) {
   const open = yield* sql`SELECT WHERE NOT EXISTS (
       SELECT FROM connection_keys WHERE connection_id = ${id}::uuid AND client = ${client}::text)
     AND (EXISTS (SELECT FROM payouts WHERE status = 'processing' AND connection_id = ${id}::uuid)
@@ -282,26 +298,29 @@ const assertNoneOpen = Effect.fnUntraced(function* (sql: SqlClient, id: string, 
   if (open.length > 0) return yield* new InvalidStateError({ status: "with open orders" })
 })
 
+/** Keeps the key of a connection, unless it is another's. */
+const claimKey = Effect.fnUntraced(function* (sql: SqlClient, terms: ClientTerms) {
+  const { client, id, pix_key } = terms
+  yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`pix-key ${pix_key}`}::text, 0))`
+  yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
+    VALUES (${client}::text, ${pix_key}::text, ${id}::uuid) ON CONFLICT DO NOTHING`
+  yield* assertKeyFree(sql, terms)
+})
+
 /**
- * Keeps the key of a connection, unless it is another's of its provider: a key is of one bank account, and two connections would book
- * each of its payments.
+ * Fails where the key is another connection's of its provider, or was one's of its client: a key is of one bank account, and two
+ * connections would book each of its payments.
  */
-const claimKey = Effect.fnUntraced(function* (sql: SqlClient, id: string, client: string) {
-  yield* sql`SELECT pg_advisory_xact_lock(hashtextextended('pix-key ' || pix_key, 0)) FROM acquirer_connections
-    WHERE id = ${id}::uuid`
-  const holders = yield* sql<{ id: string; profile: string; settings: { readonly base_url?: string } }>`
-    SELECT other.id, other.profile, other.settings FROM acquirer_connections c
-    JOIN acquirer_connections other ON other.pix_key = c.pix_key AND other.profile = c.profile
-    WHERE c.id = ${id}::uuid`
-  if (new Set(holders.map(({ profile, settings }) => addressOf(profile, settings))).size < holders.length) {
+const assertKeyFree = Effect.fnUntraced(function* (sql: SqlClient, { client, id, ...terms }: ClientTerms) {
+  const { pix_key, profile, settings } = terms
+  const others = yield* sql<Pick<ClientTerms, "settings">>`SELECT settings FROM acquirer_connections
+    WHERE pix_key = ${pix_key}::text AND profile = ${profile}::text AND id <> ${id}::uuid`
+  const kept = yield* sql`SELECT FROM connection_keys
+    WHERE client = ${client}::text AND pix_key = ${pix_key}::text AND connection_id <> ${id}::uuid`
+  const address = addressOf(profile, settings)
+  if (kept.length > 0 || others.some((other) => addressOf(profile, other.settings) === address)) {
     return yield* new InvalidStateError({ status: "of another connection" })
   }
-  yield* sql`INSERT INTO connection_keys (client, pix_key, connection_id)
-    SELECT ${client}::text, pix_key, id FROM acquirer_connections WHERE id = ${id}::uuid
-    ON CONFLICT DO NOTHING`
-  const kept = yield* sql`SELECT FROM connection_keys k JOIN acquirer_connections c ON c.id = k.connection_id
-    WHERE k.client = ${client}::text AND k.pix_key = c.pix_key AND c.id = ${id}::uuid`
-  if (kept.length === 0) return yield* new InvalidStateError({ status: "of another connection" })
 })
 
 const webhooks = (

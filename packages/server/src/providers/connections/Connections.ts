@@ -66,6 +66,8 @@ export class Connections extends Context.Service<
       id: string,
       changes: ConnectionChanges
     ) => Effect.Effect<PreparedChanges, InvalidConnection | NotFoundError | Unavailable>
+    /** A connection whose provider may be called: none of the simulator, and none while nobody may be. */
+    readonly getProvider: (id: string) => Effect.Effect<ConnectionRow, NotFoundError | InvalidStateError | Unavailable>
     /** Tries a connection, paused ones included, and stores what was found. */
     readonly check: (
       id: string
@@ -95,7 +97,6 @@ export class Connections extends Context.Service<
       const { keep, stepsOf } = yield* attempts
       const register = yield* registrations
 
-      /** Of a provider that may be called. */
       const getProvider = Effect.fnUntraced(function* (id: string) {
         const row = yield* store.get(id)
         if (closedReason(outward) !== undefined) return yield* new InvalidStateError({ status: "outward_off" })
@@ -104,6 +105,8 @@ export class Connections extends Context.Service<
 
       return Connections.of({
         ...(yield* preparations),
+
+        getProvider,
 
         check: Effect.fn("Connections.check")(function* (id) {
           const row = yield* getProvider(id)

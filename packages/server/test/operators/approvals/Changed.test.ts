@@ -184,7 +184,7 @@ layer(TestService.layer({ settings: { ...inCell, databaseConnections: 8 } }), { 
           name,
           kind: "api-pix",
           profile: "efi",
-          pix_key: "receber@example.com",
+          pix_key: `${newKey()}@example.com`,
           is_default: true,
           credentials: yield* someCredentials
         }

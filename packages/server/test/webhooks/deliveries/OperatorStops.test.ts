@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "../../support/ChargeRequests.ts"
 import { operated, simulated } from "../../support/Money.ts"
 import { eventually, loopback, receiver } from "../../support/Receiver.ts"
+import { newestEntries } from "../../support/Operators.ts"
 import { TestService } from "../../support/TestService.ts"
 import { changed, healthOf, registered, remove } from "../../support/Webhooks.ts"
 
@@ -35,6 +36,23 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         yield* operated("PATCH", `/webhooks/${endpoint.id}`, { active: true }, 404)
         yield* operated("PATCH", `/webhooks/${endpoint.id}`, { active: "no" }, 400).pipe(Effect.exit)
       })
+  )
+
+  it.effect("OPR-28, OPR-50: disable an endpoint: the entry in the audit log has whether it was active", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { id } = yield* registered((yield* makeCaller()).key)
+      for (const active of [false, true]) {
+        yield* operated("PATCH", `/webhooks/${id}`, { active })
+        const [entry] = yield* newestEntries(1)
+        assert.deepInclude<unknown>(entry, {
+          action: "webhookEndpointActions.update",
+          resource_id: id,
+          before: { active: !active },
+          after: { active }
+        })
+      }
+    })
   )
 
   it.effect("OPR-28: disable an application or an account: its deliveries are paused, to its `webhook_url`s too", () =>

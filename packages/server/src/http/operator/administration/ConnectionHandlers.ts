@@ -14,7 +14,6 @@ import { ValidationError } from "@pix-payments/api/WireErrors"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { normalPixKey } from "@pix-payments/domain/PixKey"
 import * as Effect from "effect/Effect"
-import { InvalidStateError } from "../../../base/Errors.ts"
 import { Ids } from "../../../base/Ids.ts"
 import type { Fields } from "../../../operators/approvals/ApprovalRow.ts"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
@@ -31,11 +30,12 @@ import {
   type ConnectionRow,
   ConnectionStore
 } from "../../../providers/connections/ConnectionStore.ts"
-import { AuditLog } from "../../../operations/AuditLog.ts"
+import { AuditLog, changeOf, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { connectionFields } from "../approvals/ApprovalFacts.ts"
 import { fourEyes } from "../approvals/FourEyes.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -78,22 +78,17 @@ export const connectionActionHandlers = Effect.gen(function* () {
   const requestOf = (
     action: "connection.create" | "connection.update",
     resourceId: string | null,
-    visible: Fields,
-    credentials: { readonly client_id?: string | undefined } | undefined,
+    request: Fields,
     prepared: PreparedConnection | PreparedChanges
   ): ApprovalRequest => ({
     action,
     resourceId,
     accountId: null,
     concerns: null,
-    request: {
-      ...visible,
-      ...(credentials !== undefined && { credentials: Object.keys(credentials).toSorted() }),
-      ...(credentials?.client_id !== undefined && { client_id: credentials.client_id })
-    },
+    request,
     seal: () => JSON.stringify(prepared),
     // What is not shown may differ: a request with credentials is equal to none.
-    ...(credentials !== undefined && { key: ids.next().id })
+    ...("credentials" in request && { key: ids.next().id })
   })
 
   const handlers: OperatorHandlers<"connectionActions"> = {
@@ -113,9 +108,10 @@ export const connectionActionHandlers = Effect.gen(function* () {
           is_default: input.is_default ?? false
         }
         const prepared = yield* connections.prepare({ ...visible, credentials })
+        const request = requestedFields(visible, credentials)
         return yield* run(
-          Effect.succeed(requestOf("connection.create", null, visible, credentials, prepared)),
-          store.create(prepared).pipe(audit.recordWith("connectionActions.create")),
+          Effect.as(store.assertMayHave(prepared), requestOf("connection.create", null, request, prepared)),
+          store.create(prepared).pipe(audit.recordWith("connectionActions.create", { after: withoutSecrets(request) })),
           shown(201)
         )
       }).pipe(
@@ -138,11 +134,16 @@ export const connectionActionHandlers = Effect.gen(function* () {
           ...visible,
           ...(credentials !== undefined && { credentials })
         })
+        const request = requestedFields(visible, credentials)
+        const row = yield* store.get(id)
+        const change = changeOf(connectionFields(row), withoutSecrets(request))
         return yield* run(
-          Effect.succeed(
-            areBrakes(changes) ? undefined : requestOf("connection.update", id, visible, credentials, changes)
-          ),
-          store.update(id, changes).pipe(audit.recordWith("connectionActions.update")),
+          Effect.gen(function* () {
+            const { client } = changes
+            if (client !== undefined) yield* store.assertMayHave({ ...row, ...changes, client })
+            return areBrakes(changes) ? undefined : requestOf("connection.update", id, request, changes)
+          }),
+          store.update(id, changes).pipe(audit.recordWith("connectionActions.update", change)),
           shown(200)
         )
       }).pipe(
@@ -164,12 +165,11 @@ export const connectionActionHandlers = Effect.gen(function* () {
     registerWebhook: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const { kind } = yield* store.get(id)
+        const before = connectionFields(yield* store.get(id))
         const { mtls, url } = yield* decodeBody(body, decodeRegisterWebhook)
-        if (kind === "simulator") return yield* new InvalidStateError({ status: "simulator" })
         const request = { url, mtls: mtls !== false }
         return yield* run(
-          Effect.succeed({
+          Effect.as(connections.getProvider(id), {
             action: "connection.register_webhook",
             resourceId: id,
             accountId: null,
@@ -178,12 +178,19 @@ export const connectionActionHandlers = Effect.gen(function* () {
           } as const),
           connections
             .prepareWebhook(id, url, mtls === false)
-            .pipe(audit.recordWith("connectionActions.registerWebhook", { after: request })),
+            .pipe(audit.recordWith("connectionActions.registerWebhook", changeOf(before, request))),
           ({ register }) => Effect.map(register, (steps) => answer(200, toCheck(id, steps)))
         )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))
   }
   return handlers
+})
+
+/** What a request asks for: of credentials their names, and the client at the provider. */
+const requestedFields = (visible: Fields, credentials: { readonly client_id?: string } | undefined): Fields => ({
+  ...visible,
+  ...(credentials !== undefined && { credentials: Object.keys(credentials).toSorted() }),
+  ...(credentials?.client_id !== undefined && { client_id: credentials.client_id })
 })
 
 const invalid = refusedAs("VALIDATION_ERROR")

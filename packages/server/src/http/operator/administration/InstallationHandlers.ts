@@ -33,7 +33,7 @@ export const installationHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const changes = yield* decodeBody(body, decodeUpdateInstallation)
         return yield* run(
-          Effect.map(installation.get, (before) => updateOf(before, changes)),
+          Effect.map(installation.getFor(changes), (before) => updateOf(before, changes)),
           Effect.map(
             installation.update(changes, (before) =>
               audit.record("installation.update", null, changeOf({ ...before }, changes))

@@ -27,7 +27,7 @@ import { ChargeStore } from "../../../payments/charges/ChargeStore.ts"
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { HandSettlements } from "../../../payments/exceptions/HandSettlements.ts"
 import { Payouts } from "../../../payments/payouts/Payouts.ts"
-import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
+import { type ConnectionRow, ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { toApiKey, toOperatorAccount } from "../administration/AccountResource.ts"
 
 type Asked = Pick<ApprovalRequest, "action" | "resourceId" | "accountId" | "request">
@@ -52,6 +52,12 @@ export const approvalFacts = Effect.gen(function* () {
       return { ...facts, ...(yield* namesIn(sql, asked.request, facts)) } as Fields
     }).pipe(runToCompletion(sql))
 })
+
+/** A connection by the fields of requests: its addresses, and how its webhook is registered. */
+export const connectionFields = ({ settings: stored, ...row }: ConnectionRow) => {
+  const { webhook_mtls: mtls = null, webhook_url = null, ...settings } = stored
+  return { ...row, settings, mtls, url: row.webhook_registered_at === null ? null : webhook_url }
+}
 
 /** The account whose money it moves, or that it changes. A request that concerns two accounts is of none. */
 export const accountOf = ({ accountId, action, request }: Omit<Asked, "resourceId">): string | null =>
@@ -154,11 +160,9 @@ const lockedResources = Effect.gen(function* () {
 
   const ofConnection = Effect.fnUntraced(function* (id: string, request: Fields) {
     yield* lock(sql, "acquirer_connections", id)
-    const row = yield* connections.get(id)
-    const { webhook_mtls: mtls = null, webhook_url = null, ...settings } = row.settings
-    const url = row.webhook_registered_at === null ? null : webhook_url
-    const { name, pix_key, version } = row
-    return { ...named(request, { ...row }), name, pix_key, version, settings, mtls, url }
+    const fields = connectionFields(yield* connections.get(id))
+    const { mtls, name, pix_key, settings, url, version } = fields
+    return { ...named(request, fields), name, pix_key, version, settings, mtls, url }
   })
 
   /** The connection that another one is to replace as the default. */

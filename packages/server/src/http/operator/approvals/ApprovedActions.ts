@@ -32,7 +32,7 @@ import {
   type NotFoundError,
   type RequestRefused
 } from "../../../base/Errors.ts"
-import { AuditLog } from "../../../operations/AuditLog.ts"
+import { AuditLog, changeOf as fieldsChanged, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
 import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
@@ -118,7 +118,7 @@ export const approvedActions = Effect.gen(function* () {
       case "connection.create":
         return connections
           .create(JSON.parse(row.sealed ?? "{}") as PreparedConnection)
-          .pipe(audit.recordWith("connectionActions.create"))
+          .pipe(audit.recordWith("connectionActions.create", { after: withoutSecrets(row.request) }))
       case "installation.update":
         return Effect.as(
           installation.update(row.request as InstallationChanges, () => audit.record(row.action, null, changeOf(row))),
@@ -144,7 +144,9 @@ export const approvedActions = Effect.gen(function* () {
       case "connection.update":
         return connections
           .update(id, JSON.parse(row.sealed ?? "{}") as PreparedChanges)
-          .pipe(audit.recordWith("connectionActions.update"))
+          .pipe(
+            audit.recordWith("connectionActions.update", fieldsChanged(row.before ?? {}, withoutSecrets(row.request)))
+          )
       // Done when the requester repeats the request (OPR-115).
       case "connection.register_webhook":
       case "key.create":

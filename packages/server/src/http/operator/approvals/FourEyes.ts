@@ -23,7 +23,7 @@ import {
   type Requester
 } from "../../../operators/approvals/ApprovalStore.ts"
 import { ApprovalRequired, Authority } from "../../../operators/approvals/Authority.ts"
-import { AuditLog } from "../../../operations/AuditLog.ts"
+import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { runToCompletion } from "../../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../../database/Unavailable.ts"
 import { type Answer, answer } from "../../pipeline/Answer.ts"
@@ -43,7 +43,7 @@ export const fourEyes = Effect.gen(function* () {
         const { action, resourceId: resource_id } = asked
         yield* audit.record("approvals.request", approval.id, {
           ...(approval.before !== null && { before }),
-          after: { ...asked.request, action, resource_id }
+          after: { ...withoutSecrets(asked.request), action, resource_id }
         })
       }
       return approval

@@ -12,7 +12,7 @@ import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
 import { decodeUpdateEndpointState, type OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import { AuditLog } from "../../../operations/AuditLog.ts"
+import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
 import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
 import type { DeliveryFilters } from "../../../webhooks/deliveries/DeliveryLists.ts"
 import { type OutboxFailureRow, OutboxFailures } from "../../../webhooks/fan-out/OutboxFailures.ts"
@@ -152,9 +152,10 @@ export const webhookEndpointActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const id = yield* knownId(params)
         const { active } = yield* decodeBody(body, decodeUpdateEndpointState)
+        const before = yield* endpoints.find(id)
         const row = yield* endpoints
           .setEnabled(id, active)
-          .pipe(audit.recordAfter("webhookEndpointActions.update", { after: { active } }))
+          .pipe(audit.recordAfter("webhookEndpointActions.update", changeOf({ ...before }, { active })))
         return answer(200, toOperatorEndpoint(row))
       }).pipe(
         Effect.catchTags({
