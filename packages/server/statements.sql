@@ -6870,23 +6870,38 @@ WHERE
     )
   );
 
+-- statements/BankStatementStore.ts findStored
+SELECT l.id, l.day::text AS day, l.amount, l.end_to_end_id AS "endToEndId", l.description, s.has_ids AS "hasIds"
+FROM
+  (
+    SELECT DISTINCT day::date AS day, amount
+    FROM (SELECT day, amount FROM unnest($2::text[], $3::bigint[]) AS t (day, amount)) AS k
+  ) k
+  JOIN bank_statement_lines l ON l.connection_id = $1::uuid
+  AND l.day = k.day
+  AND l.amount = k.amount
+  JOIN bank_statements s ON s.id = l.statement_id
+ORDER BY l.id;
+
 -- statements/BankStatementStore.ts insertLines
-WITH
-  inserted AS (
-    INSERT INTO
-      bank_statement_lines (id, connection_id, statement_id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
-    SELECT id, $1::uuid, $2::uuid, line, day::date, amount, occurrence, end_to_end_id, bank_id, description
+INSERT INTO bank_statement_lines (id, connection_id, statement_id, line, day, amount, end_to_end_id, bank_id, description)
+SELECT id, $1::uuid, $2::uuid, line, day::date, amount, end_to_end_id, bank_id, description
+FROM
+  (
+    SELECT id, line, end_to_end_id, bank_id, description, day, amount
     FROM
-      (
-        SELECT id, line, day, amount, occurrence, end_to_end_id, bank_id, description
-        FROM
-          unnest($3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::text[]) AS t (id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
-      ) AS l
-    ON CONFLICT DO NOTHING
-    RETURNING id
-  )
-SELECT count(*)::integer AS count
-FROM inserted;
+      unnest($3::uuid[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[]) AS t (id, line, end_to_end_id, bank_id, description, day, amount)
+  ) AS l;
+
+-- statements/BankStatementStore.ts nameLines
+UPDATE bank_statement_lines own
+SET statement_id = $1::uuid, line = l.line, end_to_end_id = l.end_to_end_id, bank_id = l.bank_id, description = l.description
+FROM
+  (
+    SELECT id, line, end_to_end_id, bank_id, description
+    FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[]) AS t (id, line, end_to_end_id, bank_id, description)
+  ) AS l
+WHERE own.id = l.id;
 
 -- statements/BooksOfDay.ts findResources
 SELECT charge_id AS id

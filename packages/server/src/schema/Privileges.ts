@@ -71,7 +71,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   exception_returns: append,
   unreadable_entries: all,
   bank_statements: update,
-  bank_statement_lines: append,
+  bank_statement_lines: update,
   reconciliations: update,
   reconciliation_lines: all,
   refunds: update,

@@ -62,7 +62,7 @@ export class BankDays extends Context.Service<
             SELECT id, day::text AS day, amount, end_to_end_id, description FROM bank_statement_lines
             WHERE connection_id = ${bankAccount}::uuid AND day BETWEEN ${day}::date - ${DAYS_AROUND}::integer
               AND ${day}::date + ${DAYS_AROUND}::integer
-            ORDER BY day, amount, end_to_end_id, occurrence LIMIT ${most + 1}::integer`
+            LIMIT ${most + 1}::integer`
           if (found.length > most) return undefined
           const [known] = yield* sql<KnownRow>`
             SELECT coalesce(bool_or(${day}::date BETWEEN from_day AND to_day), false) AS is_known,

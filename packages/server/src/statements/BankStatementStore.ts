@@ -4,8 +4,7 @@
  * Guarantees:
  * - A bank account is all connections of a client. Its rows have the oldest one's id.
  * - A file is stored once, by its bytes; the same file again is answered as the first time.
- * - A line is stored once, whichever files have it: it is known by its day, amount and end-to-end id, and by how many of these the
- *   day has. So two equal fees are two lines, also where one file has the morning and another the day.
+ * - A line is stored once, whichever files have it (`StoredLines.ts`).
  * - A file of another bank or account number than the connection's `statement_account`, or, without one, than the files before it
  *   stores nothing.
  *
@@ -29,7 +28,8 @@ import { is } from "../database/statements/Seek.ts"
 import { rows, statement, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { ReconciliationDays } from "./ReconciliationDays.ts"
-import { accountOf as accountOfText, type Statement, type StatementLine, type UnreadLine } from "./StatementParts.ts"
+import { accountOf as accountOfText, type Statement, type UnreadLine } from "./StatementParts.ts"
+import { hasIds, type StoredLine, unionOf } from "./StoredLines.ts"
 
 export interface BankStatementRow {
   readonly id: string
@@ -125,6 +125,9 @@ export class BankStatementStore extends Context.Service<
                 if (yield* isOther(bankAccount, read)) return yield* new OtherAccount({ account: read.account ?? "" })
                 const nowMs = yield* Clock.currentTimeMillis
                 const { id } = ids.next()
+                const keys = read.lines.map(({ amount, day }) => ({ day, amount }))
+                const stored = yield* sql.unsafe<StoredRow>(...findStored({ bankAccount, keys }))
+                const { added, named } = unionOf(stored.map(storedOf), read.lines)
                 yield* sql`INSERT INTO bank_statements ${sql.insert({
                   id,
                   connection_id: bankAccount,
@@ -138,22 +141,23 @@ export class BankStatementStore extends Context.Service<
                   opening: read.opening?.amount ?? null,
                   closing_day: read.closing?.day ?? null,
                   closing: read.closing?.amount ?? null,
+                  has_ids: hasIds(read.lines),
                   lines_read: read.lines.length,
-                  lines_new: 0,
+                  lines_new: added.length,
                   lines_unread: read.unread.length,
                   unread: JSON.stringify(lookedAtFirst(read.unread).slice(0, MOST_UNREAD)),
                   problems: JSON.stringify(read.problems.slice(0, MOST_UNREAD)),
                   created_at: formatInstant(nowMs)
                 })}`
-                const [count] = yield* sql.unsafe<{ count: number }>(
+                yield* sql.unsafe(
                   ...insertLines({
                     bankAccount,
                     statementId: id,
-                    lines: numbered(read.lines).map((line) => ({ ...line, id: ids.next().id }))
+                    lines: added.map((line) => ({ ...line, id: ids.next().id }))
                   })
                 )
+                yield* sql.unsafe(...nameLines({ statementId: id, lines: named }))
                 yield* days.requestOf(id)
-                yield* sql`UPDATE bank_statements SET lines_new = ${count?.count ?? 0} WHERE id = ${id}::uuid`
                 const [row] = yield* found("WHERE id = $1::uuid", [id])
                 return { row: row!, isKnown: false }
               })
@@ -200,16 +204,11 @@ const endsIn = (long: string, short: string): boolean =>
 
 const SHORTEST_NUMBER = 5
 
-/** Each line with its number among the equal ones of its day. */
-export const numbered = (lines: ReadonlyArray<StatementLine>) => {
-  const counts = new Map<string, number>()
-  return lines.map((line) => {
-    const key = `${line.day} ${line.amount} ${line.endToEndId ?? ""}`
-    const occurrence = counts.get(key) ?? 0
-    counts.set(key, occurrence + 1)
-    return { ...line, occurrence }
-  })
+interface StoredRow extends Omit<StoredLine, "amount"> {
+  readonly amount: bigint
 }
+
+const storedOf = (row: StoredRow): StoredLine => ({ ...row, amount: Number(row.amount) })
 
 const columns = `id, connection_id, format, account, from_day::text AS from_day, to_day::text AS to_day, opening, closing, lines_read,
   lines_new, lines_unread, unread, problems, created_at`
@@ -233,27 +232,39 @@ const findStatementAccounts = statement(
     WHERE own.connection_id = ${bankAccount}))`
 )
 
+const findStored = statement(
+  { bankAccount: value("uuid"), keys: rows({ day: text(), amount: bigint() }) },
+  ({ bankAccount, keys }) => `
+  SELECT l.id, l.day::text AS day, l.amount, l.end_to_end_id AS "endToEndId", l.description, s.has_ids AS "hasIds"
+  FROM (SELECT DISTINCT day::date AS day, amount FROM ${keys} AS k) k
+  JOIN bank_statement_lines l ON l.connection_id = ${bankAccount} AND l.day = k.day AND l.amount = k.amount
+  JOIN bank_statements s ON s.id = l.statement_id
+  ORDER BY l.id`
+)
+
+const fileLine = {
+  id: uuid(),
+  line: integer(),
+  endToEndId: nullable(text()),
+  bankId: nullable(text()),
+  description: text()
+}
+
 const insertLines = statement(
   {
     bankAccount: value("uuid"),
     statementId: value("uuid"),
-    lines: rows({
-      id: uuid(),
-      line: integer(),
-      day: text(),
-      amount: bigint(),
-      occurrence: integer(),
-      endToEndId: nullable(text()),
-      bankId: nullable(text()),
-      description: text()
-    })
+    lines: rows({ ...fileLine, day: text(), amount: bigint() })
   },
   ({ bankAccount, lines, statementId }) => `
-  WITH inserted AS (
-    INSERT INTO bank_statement_lines (id, connection_id, statement_id, line, day, amount, occurrence, end_to_end_id, bank_id, description)
-    SELECT id, ${bankAccount}, ${statementId}, line, day::date, amount, occurrence, end_to_end_id, bank_id, description FROM ${lines} AS l
-    ON CONFLICT DO NOTHING
-    RETURNING id
-  )
-  SELECT count(*)::integer AS count FROM inserted`
+  INSERT INTO bank_statement_lines (id, connection_id, statement_id, line, day, amount, end_to_end_id, bank_id, description)
+  SELECT id, ${bankAccount}, ${statementId}, line, day::date, amount, end_to_end_id, bank_id, description FROM ${lines} AS l`
+)
+
+const nameLines = statement(
+  { statementId: value("uuid"), lines: rows(fileLine) },
+  ({ lines, statementId }) => `
+  UPDATE bank_statement_lines own SET statement_id = ${statementId}, line = l.line, end_to_end_id = l.end_to_end_id,
+    bank_id = l.bank_id, description = l.description
+  FROM ${lines} AS l WHERE own.id = l.id`
 )

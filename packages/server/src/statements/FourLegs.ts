@@ -198,10 +198,11 @@ const pairing = (bank: ReadonlyArray<BankLine>, books: ReadonlyArray<BookMovemen
       pairs.push([line, movement])
     }
   }
+  // Some banks write all texts of a file in capitals.
   const byId = (ofMovement: (movement: Side) => string, ofLine = ofMovement) =>
     pass(
-      (movement) => movement.ids.map((id) => `${id} ${ofMovement(movement)}`),
-      (line) => (line.endToEndId === null ? undefined : `${line.endToEndId} ${ofLine(line)}`)
+      (movement) => movement.ids.map((id) => `${id.toUpperCase()} ${ofMovement(movement)}`),
+      (line) => (line.endToEndId === null ? undefined : `${line.endToEndId.toUpperCase()} ${ofLine(line)}`)
     )
   return { byId, free, pairs, pass }
 }

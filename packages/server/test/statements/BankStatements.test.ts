@@ -97,6 +97,46 @@ layer(TestService.layer(), { excludeTestServices: true })("bank statements", (it
     })
   )
 
+  it.effect(
+    "OPR-275: a line is stored once with its id, whether files have ids, have none, or have them in capitals",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const text = Buffer.from(written({ format: "ofx2" })).toString("latin1")
+        const id = /E\d{8}20\d{10}\w{11}/g
+        const mixed = text.replaceAll(id, (found) => `${found.slice(0, -3)}aBc`)
+        const bare = Buffer.from(text.replaceAll(id, ""), "latin1")
+        const files = {
+          bare,
+          mixed: Buffer.from(mixed, "latin1"),
+          capitals: Buffer.from(mixed.replaceAll("aBc", "ABC"), "latin1")
+        }
+        for (const [first, second, third] of [
+          ["bare", "mixed", "capitals"],
+          ["capitals", "bare", "mixed"],
+          ["mixed", "capitals", "bare"]
+        ] as const) {
+          const connection = yield* connectTo(yield* startDouble())
+          assert.deepStrictEqual(counts((yield* importing(files[first], connection.id)).body), [4, 0, 4, 0])
+          assert.deepStrictEqual(counts((yield* importing(files[second], connection.id)).body), [4, 4, 0, 0])
+          assert.deepStrictEqual(counts((yield* importing(files[third], connection.id)).body), [4, 4, 0, 0])
+          const stored = yield* sql<{ amount: bigint; id: string | null }>`
+          SELECT amount, right(end_to_end_id, 3) AS id FROM bank_statement_lines
+          WHERE connection_id = ${connection.id}::uuid ORDER BY day, amount`
+          const written = first === "capitals" ? "ABC" : "aBc"
+          assert.deepStrictEqual(
+            stored.map(({ amount, id }) => [Number(amount), id]),
+            [
+              [-150, null],
+              [1000, written],
+              [-150, null],
+              [1000, written]
+            ]
+          )
+        }
+      })
+  )
+
   it.effect("OPR-275: one file sent by many at the same moment is stored once", () =>
     Effect.gen(function* () {
       const connection = yield* connectTo(yield* startDouble())

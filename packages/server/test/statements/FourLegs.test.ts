@@ -136,6 +136,12 @@ describe("four legs", () => {
     )
   })
 
+  it("OPR-277: a line whose id the bank writes in capitals pairs with its movement", () => {
+    const bank = [line(1000, "E12345678202611251200ABCDEFGHIJK")]
+    const books = [movement(1000, ["E12345678202611251200abcdefghijk"])]
+    assert.deepStrictEqual(shown(compare(day({ bank, books }))), ["matched 1000 1000"])
+  })
+
   it("OPR-277: an amount pairs nothing that has another id, and a fee pairs nothing", () => {
     assert.deepStrictEqual(shown(compare(day({ bank: [line(700, "E1")], books: [movement(700, ["E2"])] }))), [
       "missing_here 700 -",

@@ -10,7 +10,7 @@ import { makeProvider } from "@pix-payments/psp-double/provider/Provider"
 import { type Random, randomFrom } from "@pix-payments/psp-double/Random"
 import { bankDay, type Dialect, statementFile } from "@pix-payments/psp-double/statement/StatementFile"
 import * as Result from "effect/Result"
-import { numbered } from "../../src/statements/BankStatementStore.ts"
+import { hasIds, type StoredLine, unionOf } from "../../src/statements/StoredLines.ts"
 import { type BankLine, type BookMovement, compare, differenceOf, type Entry } from "../../src/statements/FourLegs.ts"
 import { reading } from "../../src/statements/StatementFile.ts"
 
@@ -79,17 +79,17 @@ const drawnDialect = (random: Random): Dialect => ({
 
 /** The lines of files that overlap, each line once, as they are stored. */
 const imported = (files: ReadonlyArray<Uint8Array>): ReadonlyArray<BankLine> => {
-  const stored = new Map<string, BankLine>()
+  const stored: Array<StoredLine> = []
   for (const file of files) {
     const turns = reading(file)
     let turn = turns.next()
     while (turn.done !== true) turn = turns.next()
-    for (const line of numbered(Result.getOrThrow(turn.value).lines)) {
-      const id = `${line.day} ${line.amount} ${line.endToEndId ?? ""} ${line.occurrence}`
-      if (!stored.has(id)) stored.set(id, { ...line, id })
+    const { lines } = Result.getOrThrow(turn.value)
+    for (const line of unionOf(stored, lines).added) {
+      stored.push({ ...line, id: String(stored.length).padStart(6, "0"), hasIds: hasIds(lines) })
     }
   }
-  return [...stored.values()]
+  return stored
 }
 
 const dayAt = (index: number) => bankDay(START_MS + index * DAY_MS)

@@ -17,6 +17,7 @@ export const statementTables = [
     opening bigint, -- cents
     closing_day date,
     closing bigint, -- cents
+    has_ids boolean NOT NULL, -- whether its lines have the end-to-end ids of Pix
     lines_read integer NOT NULL,
     lines_new integer NOT NULL, -- that no file had before
     lines_unread integer NOT NULL,
@@ -26,22 +27,20 @@ export const statementTables = [
   )`,
   `CREATE UNIQUE INDEX bank_statements_once ON bank_statements (connection_id, digest)`,
   `CREATE INDEX bank_statements_of_connection ON bank_statements (connection_id, id)`,
-  `-- Lines of the banks' statements, once for each bank account, whichever files have them. Rows are inserted, never changed.
+  `-- Lines of the banks' statements, once for each bank account, whichever files have them. One without an id gets that of a later file.
   CREATE TABLE bank_statement_lines (
     id uuid PRIMARY KEY,
     connection_id uuid NOT NULL,
-    statement_id uuid NOT NULL REFERENCES bank_statements, -- the first file that had it
+    statement_id uuid NOT NULL REFERENCES bank_statements, -- the first file that had it, with its id if one has that
     line integer NOT NULL, -- of that file
     day date NOT NULL, -- as the bank books it
     amount bigint NOT NULL CHECK (amount <> 0), -- cents; negative where money left
-    occurrence integer NOT NULL, -- among the lines of the day with its amount and end-to-end id
     end_to_end_id text,
     bank_id text, -- the bank's id of the line
     description text NOT NULL
   )`,
   `CREATE INDEX bank_statement_lines_of_id ON bank_statement_lines (connection_id, end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
-  `CREATE UNIQUE INDEX bank_statement_lines_once
-    ON bank_statement_lines (connection_id, day, amount, (coalesce(end_to_end_id, '')), occurrence)`,
+  `CREATE INDEX bank_statement_lines_of_day ON bank_statement_lines (connection_id, day, amount)`,
   `-- Days of bank accounts that are compared with the books: one row a day.
   CREATE TABLE reconciliations (
     id uuid PRIMARY KEY,
