@@ -2,8 +2,9 @@
  * Puts guards of docs/faults.md out of the service, one at a time, and judges a short history of each: `pnpm run histories:convict`.
  *
  * `--only <part of a name>` or `--part 0/2` takes some of them, `--seconds 20` is the length of a history, `--tries 2` how many histories a guard gets.
+ * `--keep <path>` keeps the histories in which nothing is found.
  */
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -59,7 +60,8 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "20" },
     rest: { type: "string", default: "90" },
     tries: { type: "string", default: "2" },
-    seed: { type: "string", default: "1" }
+    seed: { type: "string", default: "1" },
+    keep: { type: "string" }
   }
 })
 
@@ -69,7 +71,6 @@ for (const seeded of SEEDED.filter(({ guard }, index) => guard.includes(values.o
   const folder = join(root, `packages/server/.convict-${process.pid}`)
   const program = await builtWithout(seeded, folder)
   let rules: ReadonlyArray<string> = []
-  let counts = ""
   for (let nth = 0; nth < Number(values.tries) && rules.length === 0; nth++) {
     const history = await storm({
       seed: Number(values.seed) + nth,
@@ -80,10 +81,15 @@ for (const seeded of SEEDED.filter(({ guard }, index) => guard.includes(values.o
       say: () => {}
     }).catch((error: unknown) => String(error))
     if (typeof history === "string") rules = [`it does not run: ${history}`]
-    else counts = countsOf(history)
-    if (typeof history !== "string") rules = [...new Set(judge(history).convictions.map(({ rule }) => rule))]
+    else {
+      const { convictions, undecided } = judge(history)
+      rules = [...new Set(convictions.map(({ rule }) => rule))]
+      if (rules.length > 0) continue
+      say(countsOf(history))
+      say(`${undecided.length} accounts are undecided; at the end ${history.setup.openAtEnd ?? "all was at rest"}`)
+      if (values.keep !== undefined) writeFileSync(`${values.keep}-${nth}.json`, JSON.stringify(history))
+    }
   }
-  if (rules.length === 0) say(counts)
   results.push({ seeded, rules })
   say(`| ${seeded.guard} | ${seeded.of} | ${rules.length === 0 ? "**not found**" : rules.slice(0, 4).join("; ")} |`)
   await rm(folder, { recursive: true, force: true })

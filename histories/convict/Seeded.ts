@@ -142,7 +142,15 @@ export const SEEDED: ReadonlyArray<Seeded> = [
     '{ debit: "returns_in_transit", credit: "available", amount: rest - pending }',
     '{ debit: "returns_in_transit", credit: "blocked", amount: rest - pending }'
   ),
-  one("the time of a release", "money", `${server}/ledger/Releases.ts`, ") <= now()", ") <= now() + interval '1 hour'"),
+  {
+    guard: "the time of a release",
+    of: "money",
+    changes: [
+      // Of the accounts, and of the payments of one.
+      { file: `${server}/ledger/Releases.ts`, from: "  ) <= now()", to: "  ) <= now() + interval '1 hour'" },
+      { file: `${server}/ledger/Releases.ts`, from: "(a.id, now())", to: "(a.id, now() + interval '1 hour')" }
+    ]
+  },
   one(
     "whose charge a read is",
     "isolation",

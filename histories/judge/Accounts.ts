@@ -15,6 +15,7 @@ import {
   spanOf,
   textOf
 } from "./History.ts"
+import { type BalanceRead, beyondBounds, type BeyondBounds } from "./Bounds.ts"
 import { order, sorted, type Step } from "./Search.ts"
 import type { Sighting, Sightings } from "./Sightings.ts"
 
@@ -32,9 +33,16 @@ export const judgeAccounts = (history: History, sightings: Sightings): AccountsV
   const calls = Map.groupBy(history.calls, ({ account }) => account)
   const facts = Map.groupBy(history.facts, ({ account }) => account)
   for (const account of history.setup.accounts) {
-    const steps = sorted(stepsOf(account, calls.get(account.id) ?? [], facts.get(account.id) ?? [], sightings, history))
-    count += steps.length
-    const verdict = order(steps)
+    const own = calls.get(account.id) ?? []
+    const reads = own.filter((call) => call.op === "balance.get" && call.status === 200).map(readOf)
+    const moves = stepsOf(account, own, facts.get(account.id) ?? [], sightings, history)
+    count += reads.length + moves.length
+    const beyond = beyondBounds(reads, moves)
+    if (beyond !== undefined) {
+      convictions.push(convictionOf(account, beyond))
+      continue
+    }
+    const verdict = order(sorted([...reads, ...moves]))
     if (verdict._tag === "Undecided") undecided.push(account.id)
     if (verdict._tag !== "Impossible") continue
     const { available, last, open, ordered, pending, stuck } = verdict
@@ -54,6 +62,15 @@ export const judgeAccounts = (history: History, sightings: Sightings): AccountsV
   return { convictions, undecided, steps: count }
 }
 
+const convictionOf = ({ id }: AccountSetup, { least, most, open, part, read }: BeyondBounds): Conviction => ({
+  rule: "BAL-1, BAL-2, BAL-3",
+  subject: `account ${id}`,
+  says:
+    `"${read.label}" shows ${part} ${read.shown[part]}, which is between ${least} and ${most} ` +
+    "by what surely happened before it and what may have happened by then",
+  spans: [{ ...spanOfStep(read), isCulprit: true }, ...open.slice(0, 30).map(spanOfStep)]
+})
+
 const spanOfStep = (step: Step) => ({ label: step.label, from: step.from, to: endOf(step) })
 
 const endOf = ({ to }: Step): number | undefined => (to === Infinity ? undefined : to)
@@ -65,7 +82,6 @@ const stepsOf = (
   sightings: Sightings,
   { setup }: History
 ): ReadonlyArray<Step> => [
-  ...calls.filter((call) => call.op === "balance.get" && call.status === 200).map(readOf),
   ...groups(calls, "payout.create").flatMap((attempts) =>
     payoutSteps(account, attempts, calls, facts, sightings, setup.restedAt !== undefined)
   ),
@@ -84,12 +100,12 @@ const groups = (calls: ReadonlyArray<Call>, op: Call["op"]): ReadonlyArray<Reado
   ).values()
 ]
 
-const readOf = (call: Call): Step => {
-  const shown = numberOf(call.body, "available")
-  const waiting = numberOf(call.body, "pending")
+const readOf = (call: Call): BalanceRead => {
+  const shown = { available: numberOf(call.body, "available"), pending: numberOf(call.body, "pending") }
   return {
     ...step(spanOf(call).label, call.calledAt, call.answeredAt!, 0),
-    allows: (available, pending) => available === shown && pending === waiting
+    shown,
+    allows: (available, pending) => available === shown.available && pending === shown.pending
   }
 }
 
@@ -233,10 +249,19 @@ const paymentSteps = (
       }
     ]
   }
-  if (what === "med-won")
+  if (what === "med-won") {
+    const contested = seen.findLast(({ status }) => status === "infraction")
+    const again = seen.filter(
+      ({ sequence, status }) => status === "paid" && sequence > (contested?.sequence ?? Infinity)
+    )
     return [
-      { ...step(`MED ${subject} won +${cents}`, at, Infinity, cents), needs: `MED ${subject} −${cents}`, isOptional }
+      {
+        ...step(`MED ${subject} won +${cents}`, at, firstOf(again), cents),
+        needs: `MED ${subject} −${cents}`,
+        isOptional
+      }
     ]
+  }
   return []
 }
 

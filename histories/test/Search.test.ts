@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { beyondBounds } from "../judge/Bounds.ts"
 import { order, sorted, type Step } from "../judge/Search.ts"
 
 const move = (label: string, from: number, to: number, available: number): Step => ({
@@ -48,5 +49,26 @@ describe("an order of steps", () => {
   it("says that it is undecided where its bound is reached", () => {
     const many = Array.from({ length: 24 }, (_, index) => move(`pay ${index}`, 0, 10, 2 ** index))
     expect(order(sorted([...many, read(1, 9, 2 ** 24 - 3)]), 1000)).toEqual({ _tag: "Undecided", tried: 1001 })
+  })
+})
+
+describe("the bounds of a read", () => {
+  const shown = (from: number, to: number, available: number) => ({
+    ...read(from, to, available),
+    shown: { available, pending: 0 }
+  })
+  const open = Array.from({ length: 24 }, (_, index) => move(`pay ${index}`, 4, Infinity, 2 ** index))
+
+  it("convict what shows less or more than all that may have happened, where a search would not end", () => {
+    const steps = [move("fund", 0, 1, 5), ...open]
+    expect(beyondBounds([shown(5, 6, 5), shown(7, 8, 2 ** 24 + 4)], steps)).toBeUndefined()
+    expect(beyondBounds([shown(5, 6, 4)], steps)).toMatchObject({ part: "available", least: 5, most: 2 ** 24 + 4 })
+    expect(beyondBounds([shown(5, 6, 2 ** 24 + 5)], steps)).toMatchObject({ read: { from: 5 }, least: 5 })
+  })
+
+  it("have what ended before a read, and not what began after it", () => {
+    expect(beyondBounds([shown(2, 3, 0)], [move("before", 0, 1, 5)])).toBeDefined()
+    expect(beyondBounds([shown(2, 3, 5)], [move("beside", 0, 2, 5)])).toBeUndefined()
+    expect(beyondBounds([shown(2, 3, 5)], [move("after", 4, 5, 5)])).toBeDefined()
   })
 })
