@@ -66,7 +66,7 @@ const convictionOf = ({ id }: AccountSetup, { least, most, open, part, read }: B
   rule: "BAL-1, BAL-2, BAL-3",
   subject: `account ${id}`,
   says:
-    `"${read.label}" shows ${part} ${read.shown[part]}, which is between ${least} and ${most} ` +
+    `"${read.label}" shows ${part} ${read.shown[part]}, which can only be between ${least} and ${most}, ` +
     "by what surely happened before it and what may have happened by then",
   spans: [{ ...spanOfStep(read), isCulprit: true }, ...open.slice(0, 30).map(spanOfStep)]
 })
@@ -143,20 +143,25 @@ const payoutSteps = (
     isOptional: answered.length === 0 && seen.length === 0
   })
   const ended = seen.filter(({ status }) => status === "failed" || status === "canceled")
-  if (ended.length === 0) return steps
+  const isDone = rested || seen.some(({ status }) => status === "completed")
+  if (ended.length === 0 && isDone) return steps
   const pixKey = textOf(attempts[0]!.request, "pix_key")
   const failedAt = facts.find(({ subject, what }) => what === "payout-failed" && subject === pixKey)?.at
   const canceledAt = calls.find(({ op, subject }) => op === "payout.cancel" && subject === id)?.calledAt
-  const cause = ended[0]!.status === "canceled" ? canceledAt : failedAt
+  // Nobody may have seen yet how it ended.
+  const how = ended[0]?.status ?? "failed or canceled"
+  const first = Math.min(failedAt ?? Infinity, canceledAt ?? Infinity)
+  if (ended.length === 0 && first === Infinity) return steps
+  const cause = how === "canceled" ? canceledAt : how === "failed" ? failedAt : first
   steps.push({
     needs: label,
     ...step(
-      `payout ${pixKey} ${ended[0]!.status} +${cost}`,
+      `payout ${pixKey} ${how} +${cost}`,
       Math.max(from, cause ?? from, lastBefore(seen, ended)),
       firstOf(ended),
       cost
     ),
-    isOptional: !rested && ended.length === 0
+    isOptional: ended.length === 0
   })
   return steps
 }

@@ -29,18 +29,38 @@ export const beyondBounds = (
   reads: ReadonlyArray<BalanceRead>,
   steps: ReadonlyArray<Step>
 ): BeyondBounds | undefined => {
-  for (const read of reads.toSorted((a, b) => a.to - b.to)) {
-    const past = steps.filter(({ from }) => from <= read.to)
-    const open = past.filter(({ to }) => to >= read.from)
-    for (const part of ["available", "pending"] as const) {
-      const certain = sumOf(past.filter(({ to }) => to < read.from).map((step) => step[part]))
-      const least = certain + sumOf(open.map((step) => Math.min(0, step[part])))
-      const most = certain + sumOf(open.map((step) => Math.max(0, step[part])))
+  const inOrder = reads.toSorted((a, b) => a.to - b.to)
+  for (const part of ["available", "pending"] as const) {
+    const begun = sumsBy(steps, ({ from, to }) => Math.min(from, to), part)
+    const ended = sumsBy(steps, ({ to }) => to, part)
+    for (const read of inOrder) {
+      const maybe = begun((at) => at <= read.to)
+      const surely = ended((at) => at < read.from)
+      const [least, most] = [surely.gained + maybe.lost, maybe.gained + surely.lost]
       const shown = read.shown[part]
-      if (shown < least || shown > most) return { read, part, least, most, open }
+      if (shown >= least && shown <= most) continue
+      return { read, part, least, most, open: steps.filter(({ from, to }) => from <= read.to && to >= read.from) }
     }
   }
   return undefined
 }
 
-const sumOf = (amounts: ReadonlyArray<number>): number => amounts.reduce((sum, each) => sum + each, 0)
+/** What the steps gain and lose whose time is in a range that begins with the first. */
+const sumsBy = (steps: ReadonlyArray<Step>, timeOf: (step: Step) => number, part: keyof Amounts) => {
+  const sorted = steps.toSorted((a, b) => timeOf(a) - timeOf(b))
+  const times = sorted.map(timeOf)
+  const sums = [{ gained: 0, lost: 0 }]
+  for (const step of sorted) {
+    const { gained, lost } = sums.at(-1)!
+    sums.push({ gained: gained + Math.max(0, step[part]), lost: lost + Math.min(0, step[part]) })
+  }
+  return (isIn: (at: number) => boolean) => {
+    let [low, high] = [0, times.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (isIn(times[middle]!)) low = middle + 1
+      else high = middle
+    }
+    return sums[low]!
+  }
+}

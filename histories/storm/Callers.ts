@@ -246,24 +246,17 @@ export const acceptExceptions = async ({
     if (textOf(exception, "kind") !== "second_payment" || textOf(exception, "action") !== "") continue
     const id = textOf(exception, "id")
     const about = {
-      op: "exception.accept" as const,
+      op: "exception.accept",
       caller: name,
       server: server.index,
       account: textOf(exception, "account_id"),
       subject: id,
       key: `accept-${id}`,
+      // What it is worth is in the exception, not in the request.
       request: { action: "accept", amount: numberOf(exception, "amount") }
-    }
+    } as const
     const headers = { ...operator, "idempotency-key": about.key }
-    await recorded(
-      record,
-      { ...about, request: { action: "accept" } },
-      `${base}/exceptions/${id}/resolve`,
-      "POST",
-      headers
-    )
-    // What it is worth is in the exception, not in the request.
-    record.calls[record.calls.length - 1] = { ...record.calls.at(-1)!, request: about.request }
+    await recorded(record, about, `${base}/exceptions/${id}/resolve`, "POST", headers, { action: "accept" })
   }
   return rowsOf(page).length
 }

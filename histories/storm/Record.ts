@@ -16,16 +16,17 @@ export interface Answer {
   readonly body: Fields
 }
 
-/** Calls and records. Without an answer, or with one that was cut, it is undefined. */
+/** Calls and records; `about` may say more of the request than its body. Without an answer, or with one that was cut, it is undefined. */
 export const recorded = async (
   record: Record_,
   about: Omit<Call, "calledAt" | "answeredAt" | "status" | "replayed" | "body">,
   url: string,
   method: string,
-  headers: Readonly<Record<string, string>>
+  headers: Readonly<Record<string, string>>,
+  body: Fields = about.request ?? {}
 ): Promise<Answer | undefined> => {
   const calledAt = performance.now()
-  const answer = await send(url, method, headers, method === "GET" ? undefined : (about.request ?? {}))
+  const answer = await send(url, method, headers, method === "GET" ? undefined : body)
   record.calls.push(
     answer === undefined ? { ...about, calledAt } : { ...about, calledAt, answeredAt: performance.now(), ...answer }
   )

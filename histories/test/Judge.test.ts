@@ -117,6 +117,37 @@ describe("the judge of an account", () => {
     expect(rulesOf([seen, payout(4, 9, "one", 80, refused)], [paid])).toEqual(["BAL-1, BAL-4, PAY-1, PAY-2"])
   })
 
+  it("PAY-2: acquits the money back of a payout that failed when nobody looked any more, and convicts it before", () => {
+    const failed = {
+      at: 10,
+      what: "payout-failed",
+      account: ACCOUNT,
+      subject: "one@x.test",
+      cents: 80,
+      id: "E2"
+    } as const
+    const calls = (readAt: number) => [seen, payout(4, 6, "one", 80), balance(readAt, 100)]
+    expect(rulesOf(calls(12), [paid, failed])).toEqual([])
+    expect(rulesOf(calls(7), [paid, failed])).toEqual(["BAL-1, BAL-2, BAL-3"])
+  })
+
+  it("DSP-1, DSP-3: convicts a MED whose money does not move, and one that is won and gives nothing back", () => {
+    const opened = { ...paid, at: 5, what: "med-opened" } as const
+    const won = { ...paid, at: 15, what: "med-won" } as const
+    const looks = (at: number, status: string, sequence: number) =>
+      answered("charge.get", at, at + 1, { subject: "c1", body: charge("c1", status, sequence) })
+    const calls = (contested: number, after: number) => [
+      seen,
+      looks(6, "infraction", 4),
+      balance(8, contested),
+      looks(16, "paid", 5),
+      balance(18, after)
+    ]
+    expect(rulesOf(calls(0, 100), [paid, opened, won])).toEqual([])
+    expect(rulesOf(calls(100, 100), [paid, opened, won])).toEqual(["BAL-1, BAL-2, BAL-3"])
+    expect(rulesOf(calls(0, 0), [paid, opened, won])).toEqual(["BAL-1, BAL-2, BAL-3"])
+  })
+
   it("CHG-9: convicts a charge that is paid before anybody paid", () => {
     expect(rulesOf([seen])).toEqual(["CHG-7, CHG-9"])
   })

@@ -66,6 +66,14 @@ describe("the bounds of a read", () => {
     expect(beyondBounds([shown(5, 6, 2 ** 24 + 5)], steps)).toMatchObject({ read: { from: 5 }, least: 5 })
   })
 
+  it("hold for what is pending, too", () => {
+    const paid: Step = { ...move("pay", 0, 1, 0), pending: 5 }
+    const released: Step = { ...move("release", 4, Infinity, 5), pending: -5 }
+    const waits = (from: number, pending: number) => ({ ...read(from, from, 0), shown: { available: 0, pending } })
+    expect(beyondBounds([waits(2, 5), waits(5, 0)], [paid, released])).toBeUndefined()
+    expect(beyondBounds([waits(2, 0)], [paid, released])).toMatchObject({ part: "pending", least: 5, most: 5 })
+  })
+
   it("have what ended before a read, and not what began after it", () => {
     expect(beyondBounds([shown(2, 3, 0)], [move("before", 0, 1, 5)])).toBeDefined()
     expect(beyondBounds([shown(2, 3, 5)], [move("beside", 0, 2, 5)])).toBeUndefined()
