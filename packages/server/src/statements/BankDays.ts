@@ -84,7 +84,8 @@ export class BankDays extends Context.Service<
           }
         }, orUnavailable),
 
-        named: Effect.fnUntraced(function* (bankAccount, ids) {
+        named: Effect.fnUntraced(function* (bankAccount, asked) {
+          const ids = [...new Set(asked.flatMap((id) => [id, id.toUpperCase()]))]
           const all: Array<BankLine> = []
           for (let at = 0; at < ids.length; at += NAMES) {
             const some = ids.slice(at, at + NAMES)

@@ -87,9 +87,11 @@ export const makeHealed = Effect.gen(function* () {
     const isListed = payouts.list !== undefined
     const mayBe = ({ endToEndId }: NamedLine) => !isListed || endToEndId.startsWith("D")
     const alike = Map.groupBy(open.filter(mayBe), ({ amount }) => amount)
-    const cameBack = lines
-      .filter(mayBe)
-      .map(({ amount, endToEndId: name }) => ({ name, amount, isOnly: alike.get(amount)?.length === 1 }))
+    const cameBack = lines.filter(mayBe).map(({ amount, endToEndId: name }) => ({
+      name,
+      amount,
+      isOnly: alike.get(amount)?.length === 1 && !isInCapitals(name)
+    }))
     let effects = 0
     for (const { amount, connectionId, isByAmount, name, payoutId } of yield* books.sentBack(
       connectionIds,
@@ -134,6 +136,9 @@ export const makeHealed = Effect.gen(function* () {
     return { ...found, effects: found.effects + raised }
   })
 })
+
+/** Whether a bank may have written an id in capitals, which the provider then has not received. */
+const isInCapitals = (id: string): boolean => id.startsWith("E") && /[A-Z]/.test(id.slice(21)) && !/[a-z]/.test(id)
 
 const isNamed = (line: BankLine): line is NamedLine => line.endToEndId !== null
 

@@ -196,6 +196,21 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
     })
   )
 
+  it.effect(
+    "OPR-279: a Pix whose id the bank may have written in capitals is no payout of its amount that came back",
+    () =>
+      Effect.gen(function* () {
+        const { bank, payout } = yield* paidOutAtInter(73)
+        const { double } = bank
+        yield* importing(bank, [
+          ...bookedLines(double.provider),
+          extra(double, 800, "PIX RECEBIDO", "E12345678202611251200ABCDEFGHIJK")
+        ])
+        assert.strictEqual(counted(yield* comparedToday(bank)).missing_here, "1 800")
+        assert.lengthOf(yield* returnsOf(payout), 0)
+      })
+  )
+
   it.effect("OPR-279: a Pix that the provider has as received is no payout of its amount that came back", () =>
     Effect.gen(function* () {
       const { bank, payout } = yield* paidOutAtInter(79)

@@ -31,7 +31,7 @@ const storedOf = (files: ReadonlyArray<ReadonlyArray<StatementLine>>) => {
     const { added, named } = unionOf(stored, lines)
     for (const each of named) {
       const at = stored.findIndex(({ id }) => id === each.id)
-      assert.isNull(stored[at]!.endToEndId, "only a line without an id gets one")
+      assert.notMatch(stored[at]!.endToEndId ?? "", /[a-z]/, "only a line without its id gets one")
       stored[at] = { ...each, hasIds: true }
     }
     for (const each of added)
@@ -56,7 +56,7 @@ describe("stored lines", () => {
       const whole = [inForm(day, "ids"), inForm(day, "none")]
       const { stored } = storedOf([...files, ...(random() < 0.5 ? whole : whole.toReversed())])
       const idsOf = (lines: ReadonlyArray<{ readonly endToEndId: string | null }>) =>
-        lines.map(({ endToEndId }) => endToEndId?.toUpperCase() ?? "").toSorted()
+        lines.map(({ endToEndId }) => endToEndId ?? "").toSorted()
       assert.deepStrictEqual(idsOf(stored), idsOf(day), `seed ${seed}`)
     }
   })
@@ -68,6 +68,15 @@ describe("stored lines", () => {
     assert.deepStrictEqual(storedOf([[pix], morning]).counts, [1, 2])
     // And what a file without ids calls otherwise is one of both.
     assert.deepStrictEqual(storedOf([morning, [pix], [line(null, "A"), line(null, "B")]]).counts, [2, 1, 0])
+  })
+
+  it("OPR-275: a message in the form of an id does not make a file one with ids", () => {
+    const pix = Array.from({ length: 20 }, (_, index) =>
+      line(`E1234567820261125${1000 + index}aBcDeFgHiJk`, "PIX RECEBIDO")
+    )
+    const bare = [...inForm(pix, "none"), { ...line("E99999999202611251200zzzzzzzzzzz", "PIX"), amount: 7 }]
+    assert.deepStrictEqual(storedOf([bare, pix]).counts, [21, 0])
+    assert.deepStrictEqual(storedOf([pix, bare]).counts, [20, 1])
   })
 
   it("OPR-275: fifty thousand equal lines are compared at once", () => {

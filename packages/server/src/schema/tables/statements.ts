@@ -27,7 +27,7 @@ export const statementTables = [
   )`,
   `CREATE UNIQUE INDEX bank_statements_once ON bank_statements (connection_id, digest)`,
   `CREATE INDEX bank_statements_of_connection ON bank_statements (connection_id, id)`,
-  `-- Lines of the banks' statements, once for each bank account, whichever files have them. One without an id gets that of a later file.
+  `-- Lines of the banks' statements, once for each bank account, whichever files have them. One without an id, or with one in capitals, gets that of a later file.
   CREATE TABLE bank_statement_lines (
     id uuid PRIMARY KEY,
     connection_id uuid NOT NULL,
