@@ -57,6 +57,11 @@ export interface AuditChange {
   readonly after?: Fields | undefined
 }
 
+export interface ChangedRow {
+  readonly table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections"
+  readonly id: string
+}
+
 export class AuditLog extends Context.Service<
   AuditLog,
   {
@@ -70,6 +75,18 @@ export class AuditLog extends Context.Service<
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
+    /**
+     * The same for fields of a row: with their values before, which `before` reads once the row is locked, so that entries of changes at
+     * the same time join.
+     */
+    readonly recordChange: <E2, R2>(
+      action: string,
+      row: ChangedRow,
+      before: Effect.Effect<Fields, E2, R2>,
+      changes: Fields
+    ) => <A extends { readonly id: string }, E, R>(
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, Exclude<E | E2, SqlError> | Unavailable, R | R2 | CurrentOperator>
     /** Runs a change that commits itself, and records it afterwards, also where the caller leaves meanwhile. */
     readonly recordAfter: (
       action: string,
@@ -133,6 +150,14 @@ export class AuditLog extends Context.Service<
             sql.withTransaction,
             runToCompletion(sql)
           ),
+        recordChange:
+          (action, { id, table }, before, changes) =>
+          <A extends { readonly id: string }, E, R>(change: Effect.Effect<A, E, R>) =>
+            Effect.gen(function* () {
+              yield* sql.unsafe(`SELECT FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+              const recorded = changeOf(yield* before, changes)
+              return yield* Effect.tap(change, (result) => record(action, result.id, recorded))
+            }).pipe(sql.withTransaction, runToCompletion(sql)),
         record,
         recordUse: (action, after) => orUnavailable(insert(action, null, { after }, true)),
         recordAfter: (action, recorded) => (change) =>

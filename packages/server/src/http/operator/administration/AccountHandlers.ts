@@ -23,7 +23,7 @@ import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import { InvalidStateError, RequestRefused } from "../../../base/Errors.ts"
 import { Settings } from "../../../base/Settings.ts"
-import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
+import { AuditLog } from "../../../operations/AuditLog.ts"
 import { PausedDeliveries } from "../../../webhooks/deliveries/PausedDeliveries.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
@@ -67,7 +67,8 @@ export const accountHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const before = toOperatorAccount(yield* accounts.get(id))
+        const fields = Effect.map(accounts.get(id), toOperatorAccount)
+        yield* fields
         const changes = yield* decodeBody(body, decodeUpdateAccount)
         const { approval_limit, connection_id, limits, statement_account, ...others } = changes
         if (typeof connection_id === "string") {
@@ -83,8 +84,10 @@ export const accountHandlers = Effect.gen(function* () {
           ...(limits !== undefined && { limits })
         }
         return yield* run(
-          Effect.map(accounts.get(id), (row) => updateOf(toOperatorAccount(row), settings)),
-          accounts.update(id, settings).pipe(audit.recordWith("accounts.update", changeOf(before, changes))),
+          Effect.map(fields, (row) => updateOf(row, settings)),
+          accounts
+            .update(id, settings)
+            .pipe(audit.recordChange("accounts.update", { table: "accounts", id }, fields, changes)),
           (row) => {
             pausedDeliveries.wake()
             return answer(200, toOperatorAccount(row))
@@ -175,11 +178,12 @@ export const applicationHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const before = yield* accounts.getApplication(id)
+        const before = Effect.map(accounts.getApplication(id), (row) => ({ ...row }))
+        yield* before
         const changes = yield* decodeBody(body, decodeUpdateApplication)
         const row = yield* accounts
           .updateApplication(id, withoutNulls(changes))
-          .pipe(audit.recordWith("applications.update", changeOf({ ...before }, changes)))
+          .pipe(audit.recordChange("applications.update", { table: "applications", id }, before, changes))
         pausedDeliveries.wake()
         return answer(200, toApplication(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
@@ -233,10 +237,11 @@ export const keyHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const id = yield* knownId(params)
         const { limits: changes } = yield* decodeBody(body, decodeUpdateApiKey)
-        const { limits: before } = toApiKey(yield* keys.get(id))
+        const fields = Effect.map(keys.get(id), toApiKey)
+        yield* fields
         return yield* run(
           Effect.gen(function* () {
-            const now = toApiKey(yield* keys.get(id))
+            const now = yield* fields
             const limits = withChanges(now.limits, changes)
             if (loosenedLimits(now.limits, limits).length === 0) return undefined
             const { account_id: accountId } = yield* accounts.getApplication(now.application_id)
@@ -244,7 +249,7 @@ export const keyHandlers = Effect.gen(function* () {
           }),
           keys
             .limit(id, changes)
-            .pipe(audit.recordWith("keys.update", { before: { limits: before }, after: { limits: changes } })),
+            .pipe(audit.recordChange("keys.update", { table: "api_keys", id }, fields, { limits: changes })),
           (row) => answer(200, toApiKey(row))
         )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),

@@ -30,7 +30,7 @@ import {
   type ConnectionRow,
   ConnectionStore
 } from "../../../providers/connections/ConnectionStore.ts"
-import { AuditLog, changeOf, withoutSecrets } from "../../../operations/AuditLog.ts"
+import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
@@ -91,6 +91,9 @@ export const connectionActionHandlers = Effect.gen(function* () {
     ...("credentials" in request && { key: ids.next().id })
   })
 
+  const rowOf = (id: string) => ({ table: "acquirer_connections", id }) as const
+  const fieldsOf = (id: string) => Effect.map(store.get(id), connectionFields)
+
   const handlers: OperatorHandlers<"connectionActions"> = {
     create: ({ body }) =>
       Effect.gen(function* () {
@@ -135,15 +138,15 @@ export const connectionActionHandlers = Effect.gen(function* () {
           ...(credentials !== undefined && { credentials })
         })
         const request = requestedFields(visible, credentials)
-        const row = yield* store.get(id)
-        const change = changeOf(connectionFields(row), withoutSecrets(request))
         return yield* run(
           Effect.gen(function* () {
             const { client } = changes
-            if (client !== undefined) yield* store.assertMayHave({ ...row, ...changes, client })
+            if (client !== undefined) yield* store.assertMayHave({ ...(yield* store.get(id)), ...changes, client })
             return areBrakes(changes) ? undefined : requestOf("connection.update", id, request, changes)
           }),
-          store.update(id, changes).pipe(audit.recordWith("connectionActions.update", change)),
+          store
+            .update(id, changes)
+            .pipe(audit.recordChange("connectionActions.update", rowOf(id), fieldsOf(id), withoutSecrets(request))),
           shown(200)
         )
       }).pipe(
@@ -165,7 +168,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
     registerWebhook: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const before = connectionFields(yield* store.get(id))
+        yield* store.get(id)
         const { mtls, url } = yield* decodeBody(body, decodeRegisterWebhook)
         const request = { url, mtls: mtls !== false }
         return yield* run(
@@ -178,7 +181,7 @@ export const connectionActionHandlers = Effect.gen(function* () {
           } as const),
           connections
             .prepareWebhook(id, url, mtls === false)
-            .pipe(audit.recordWith("connectionActions.registerWebhook", changeOf(before, request))),
+            .pipe(audit.recordChange("connectionActions.registerWebhook", rowOf(id), fieldsOf(id), request)),
           ({ register }) => Effect.map(register, (steps) => answer(200, toCheck(id, steps)))
         )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, InvalidStateError: invalidState }))

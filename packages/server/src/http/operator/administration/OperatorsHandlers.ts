@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import { isDeepStrictEqual } from "node:util"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { RequestRefused } from "../../../base/Errors.ts"
-import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
+import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type OperatorChanges, type OperatorCheck, type OperatorRow, Operators } from "../../../operators/Operators.ts"
 import { type OperatorTokenRow, OperatorTokens } from "../../../operators/OperatorTokens.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -60,17 +60,21 @@ export const operatorHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: notFound })),
     update: ({ body, params }) =>
       Effect.gen(function* () {
-        const before = toOperator(yield* operators.get(yield* knownId(params)))
+        const id = yield* knownId(params)
+        const fields = Effect.map(operators.get(id), toOperator)
+        yield* fields
         const input = yield* decodeBody(body, decodeUpdateOperator)
         const changes = withoutUndefined({ ...input, account_ids: lowerCase(input.account_ids) })
         return yield* run(
           Effect.gen(function* () {
-            const now = toOperator(yield* operators.get(before.id))
+            const now = yield* fields
             const asked = updateOf(now, changes)
             if (asked !== undefined) yield* operators.check({ ...now, ...changes, email: null } as OperatorCheck)
             return asked
           }),
-          operators.update(before.id, changes).pipe(audit.recordWith("operators.update", changeOf(before, changes))),
+          operators
+            .update(id, changes)
+            .pipe(audit.recordChange("operators.update", { table: "operators", id }, fields, changes)),
           (row) => answer(200, toOperator(row))
         )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
