@@ -1,9 +1,11 @@
-/** The tests of money that have a database and no built program, which mutation testing of the stores runs. */
+/**
+ * The tests of money that have a database and no built program, which mutation testing of the stores runs. Each file has a process of its
+ * own: what tests cover is counted in the first file only of those that share one.
+ */
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    isolate: false,
     testTimeout: 60_000,
     globalSetup: ["packages/server/test/support/Postgres.ts"],
     include: process.env["MUTATION_TESTS"]?.split(",") ?? [
