@@ -85,7 +85,7 @@ const stepsOf = (
   ...groups(calls, "payout.create").flatMap((attempts) =>
     payoutSteps(account, attempts, calls, facts, sightings, setup.restedAt !== undefined)
   ),
-  ...groups(calls, "charge.refund").flatMap((attempts) => refundSteps(attempts, facts)),
+  ...groups(calls, "charge.refund").flatMap((attempts) => refundSteps(attempts, facts, setup.restedAt !== undefined)),
   ...groups(calls, "exception.accept").flatMap(acceptSteps),
   ...facts.flatMap((fact) =>
     paymentSteps(account, fact, sightings.get(fact.subject) ?? [], setup.restedAt !== undefined)
@@ -139,6 +139,7 @@ const payoutSteps = (
   const label = `payout ${textOf(attempts[0]!.request, "pix_key")} −${cost}`
   steps.push({
     ...step(label, from, definite, -cost),
+    ...placeOf(seen),
     allows: (available) => available >= cost,
     isOptional: answered.length === 0 && seen.length === 0
   })
@@ -161,6 +162,7 @@ const payoutSteps = (
       firstOf(ended),
       cost
     ),
+    ...placeOf(ended),
     isOptional: ended.length === 0
   })
   return steps
@@ -174,7 +176,11 @@ const idOf = (reference: string, sightings: Sightings): string => {
 }
 
 /** A refund's money leaves with its order, and is back where the bank refuses it. */
-const refundSteps = (attempts: ReadonlyArray<Call>, facts: ReadonlyArray<Fact>): ReadonlyArray<Step> => {
+const refundSteps = (
+  attempts: ReadonlyArray<Call>,
+  facts: ReadonlyArray<Fact>,
+  rested: boolean
+): ReadonlyArray<Step> => {
   const { key = "", request } = attempts[0]!
   const amount = numberOf(request, "amount")
   const steps: Array<Step> = attempts
@@ -185,16 +191,20 @@ const refundSteps = (attempts: ReadonlyArray<Call>, facts: ReadonlyArray<Fact>):
     }))
   const from = Math.min(...attempts.map(({ calledAt }) => calledAt))
   const answers = attempts.filter(({ status }) => status === 200 || status === 422)
-  const isOpen = answers.length === 0
-  if (isOpen && attempts.every(({ status }) => status !== undefined && status < 500)) return steps
+  const fateOf = (fate: Fact["what"]) =>
+    facts.find(({ cents, subject, what }) => what === fate && subject === attempts[0]!.subject && cents === amount)
+  const failed = fateOf("return-failed")
+  // The bank has the order of a refund that took the money before.
+  const sentBefore = failed?.at ?? fateOf("return-done")?.at ?? Infinity
+  const definite = Math.min(sentBefore, ...answers.map(({ answeredAt }) => answeredAt!))
+  if (definite === Infinity && attempts.every(({ status }) => status !== undefined && status < 500)) return steps
+  // At rest the bank has every order.
+  if (definite === Infinity && rested) return steps
   steps.push({
-    ...step(`refund ${key} −${amount}`, from, Math.min(...answers.map(({ answeredAt }) => answeredAt!)), -amount),
+    ...step(`refund ${key} −${amount}`, from, definite, -amount),
     allows: (available) => available >= amount,
-    isOptional: isOpen
+    isOptional: definite === Infinity
   })
-  const failed = facts.find(
-    ({ cents, subject, what }) => what === "return-failed" && subject === attempts[0]!.subject && cents === amount
-  )
   const refused = answers.find(({ status }) => status === 422)
   if (failed !== undefined || refused !== undefined) {
     const to = refused?.answeredAt ?? Infinity
@@ -233,12 +243,13 @@ const paymentSteps = (
     const from = Math.max(at, lastBefore(seen, paid))
     const to = firstOf(paid)
     const label = `charge ${subject} paid +${cents}`
-    if (account.releaseDelayMs === 0) return [{ ...step(label, from, to, cents), isOptional }]
+    if (account.releaseDelayMs === 0) return [{ ...step(label, from, to, cents), ...placeOf(paid), isOptional }]
     return [
-      { ...step(label, from, to, 0, cents), isOptional },
+      { ...step(label, from, to, 0, cents), ...placeOf(paid), isOptional },
       {
         needs: label,
         ...step(`charge ${subject} released +${cents}`, at + account.releaseDelayMs, Infinity, cents, -cents),
+        ...placeOf(paid),
         allows: (_, pending) => pending >= cents,
         isOptional
       }
@@ -249,6 +260,7 @@ const paymentSteps = (
     return [
       {
         ...step(`MED ${subject} −${cents}`, at, firstOf(contested), -cents),
+        ...placeOf(contested),
         needs: `charge ${subject} paid +${cents}`,
         isOptional
       }
@@ -262,6 +274,7 @@ const paymentSteps = (
     return [
       {
         ...step(`MED ${subject} won +${cents}`, at, firstOf(again), cents),
+        ...placeOf(again),
         needs: `MED ${subject} −${cents}`,
         isOptional
       }
@@ -280,6 +293,12 @@ const step = (label: string, from: number, to: number, available: number, pendin
   pending,
   allows: always
 })
+
+/** Where the event stream has it first. */
+const placeOf = (seen: ReadonlyArray<Sighting>): Pick<Step, "place"> => {
+  const places = seen.flatMap(({ place }) => place ?? [])
+  return places.length === 0 ? {} : { place: Math.min(...places) }
+}
 
 /** When it was first known to have happened. */
 const firstOf = (seen: ReadonlyArray<Sighting>): number => Math.min(Infinity, ...seen.map(({ to }) => to))

@@ -3,16 +3,11 @@
  *
  * Every order of the search is within these bounds, and they cost no search: where too much is open for that, they still convict.
  */
-import type { Step } from "./Search.ts"
+import type { Amounts, Step } from "./Search.ts"
 
 /** A read of an account's balance. */
 export interface BalanceRead extends Step {
   readonly shown: Amounts
-}
-
-interface Amounts {
-  readonly available: number
-  readonly pending: number
 }
 
 export interface BeyondBounds {

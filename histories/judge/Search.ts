@@ -10,15 +10,24 @@
  * A step that moves nothing and is allowed is taken at once, because it is as good now as later. Of the others, few are tried before
  * many, from the state that explains most.
  */
+import { byPlace, setsBefore } from "./Guess.ts"
+
+/** Cents. */
+export interface Amounts {
+  readonly available: number
+  readonly pending: number
+}
 
 /** Cents that an operation moves, and when it may. */
-export interface Step {
+export interface Step extends Amounts {
   readonly label: string
   readonly from: number
   /** Infinity: any time since `from`, also never where `isOptional`. */
   readonly to: number
-  readonly available: number
-  readonly pending: number
+  /** Its place in the event stream, where it is known. */
+  readonly place?: number
+  /** What a read of the balance shows. */
+  readonly shown?: Amounts
   /** Whether it can happen in this state. */
   readonly allows: (available: number, pending: number) => boolean
   readonly isOptional?: boolean
@@ -66,7 +75,7 @@ export const order = (given: ReadonlyArray<Step>, bound = 200_000): Verdict => {
     const { node, open } = withoutMoves(steps, next)
     if (isWhole(steps, node)) return { _tag: "Ordered" }
     if (longest === undefined || explainsMore(node, longest)) longest = node
-    for (const child of childrenOf(steps, node, open)) {
+    for (const child of [...guessed(steps, node), ...childrenOf(steps, node, open)]) {
       const name = `${child.high}:${child.undone.join(",")}`
       if (seen.has(name)) continue
       seen.add(name)
@@ -146,6 +155,40 @@ const childrenOf = (steps: ReadonlyArray<Placed>, node: Node, open: ReadonlyArra
   })
   const certain = open.filter((index) => steps[index]!.isOptional !== true)
   return [...children, allOf(open), ...(certain.length < open.length ? [allOf(certain)] : [])]
+}
+
+/** Where the next read leads to: the sets of steps that explain it, each in an order that is allowed. */
+const guessed = (steps: ReadonlyArray<Placed>, node: Node): ReadonlyArray<Node> => {
+  const left = [...node.undone.map((index) => steps[index]!), ...steps.slice(node.high, node.high + LOOKS_AHEAD)]
+  const read = left
+    .filter(({ shown }) => shown !== undefined)
+    .reduce<Placed | undefined>((first, each) => (first === undefined || each.to < first.to ? each : first), undefined)
+  if (read?.shown === undefined) return []
+  const candidates = left.filter((step) => !isStill(step) && step.from <= read.to)
+  return setsBefore({ from: read.from, shown: read.shown }, node, candidates).flatMap(
+    (set) => inOrder(steps, node, set.toSorted(byPlace)) ?? inOrder(steps, node, set.toSorted(moneyFirst)) ?? []
+  )
+}
+
+/** Steps in which the next read is. */
+const LOOKS_AHEAD = 400
+
+const moneyFirst = (a: Step, b: Step) => b.available - a.available
+
+/** Takes all steps of a set, as soon as they are allowed in this order; undefined where one is not. */
+const inOrder = (steps: ReadonlyArray<Placed>, from: Node, set: ReadonlyArray<Step>): Node | undefined => {
+  const rest = [...set]
+  let node: Node = { ...from, choices: from.choices + 1 }
+  while (rest.length > 0) {
+    const next = withoutMoves(steps, node)
+    const open = new Map(next.open.map((index) => [steps[index] as Step, index]))
+    node = next.node
+    const step = rest.find((each) => open.has(each) && each.allows(node.available, node.pending))
+    if (step === undefined) return undefined
+    node = taken(steps, node, open.get(step)!)
+    rest.splice(rest.indexOf(step), 1)
+  }
+  return node
 }
 
 const isStill = ({ available, pending }: Step): boolean => available === 0 && pending === 0

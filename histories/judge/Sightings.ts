@@ -13,6 +13,8 @@ export interface Sighting {
   /** Whether it is the state at some moment between `from` and `to`. An event shows an older one. */
   readonly isCurrent: boolean
   readonly by: string
+  /** How many events the stream has before it; of an event only. */
+  readonly place?: number
 }
 
 export type Sightings = ReadonlyMap<string, ReadonlyArray<Sighting>>
@@ -28,6 +30,7 @@ export const sightingsOf = ({ calls, deliveries }: History): Sightings => {
     if (before === undefined) found.set(id, [one])
     else before.push(one)
   }
+  const places = new Map<string, number>()
   for (const call of calls) {
     if (call.answeredAt === undefined || call.status === undefined || call.status >= 300) continue
     const seen = {
@@ -40,10 +43,13 @@ export const sightingsOf = ({ calls, deliveries }: History): Sightings => {
     for (const fields of resourcesIn(call)) see(fields, seen)
     if (call.op === "events.page") {
       for (const envelope of rowsOf(call.body).map(dataOf)) {
+        const place = places.get(call.caller) ?? 0
+        places.set(call.caller, place + 1)
         see(dataOf(envelope), {
           ...seen,
           account: "",
           isCurrent: false,
+          place,
           by: `${call.caller} ${textOf(envelope, "event")}`
         })
       }

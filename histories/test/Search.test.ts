@@ -46,6 +46,18 @@ describe("an order of steps", () => {
     expect(verdictOf(paid, unanswered, read(3, 4, 0), read(8, 9, 5))._tag).toBe("Impossible")
   })
 
+  it("is found by the event stream's order, where too many sets of open payments are possible", () => {
+    const amounts = Array.from({ length: 60 }, (_, index) => ((index * 7919) % 997) + 1)
+    const pays = amounts.map((cents, index) => ({ ...move(`pay ${index}`, 0, 1000, cents), place: index }))
+    const reads = [7, 20, 33, 48].map((count, index) => {
+      const available = amounts.slice(0, count).reduce((sum, each) => sum + each, 0)
+      return { ...read(10 * index + 1, 10 * index + 2, available), shown: { available, pending: 0 } }
+    })
+    expect(order(sorted([...pays, ...reads]), 1000)._tag).toBe("Ordered")
+    const shuffled = pays.map((step, index) => ({ ...step, place: (index * 37) % 60 }))
+    expect(order(sorted([...shuffled, ...reads]), 1000)._tag).toBe("Undecided")
+  })
+
   it("says that it is undecided where its bound is reached", () => {
     const many = Array.from({ length: 24 }, (_, index) => move(`pay ${index}`, 0, 10, 2 ** index))
     expect(order(sorted([...many, read(1, 9, 2 ** 24 - 3)]), 1000)).toEqual({ _tag: "Undecided", tried: 1001 })

@@ -1,0 +1,88 @@
+/**
+ * Which steps lead to what the next read of a balance shows. Mostly they are those that the event stream has first; a search that tries them
+ * first needs not try all sets. A guess is only where to look: an order that it leads to is checked as any other.
+ */
+import type { Amounts, Step } from "./Search.ts"
+
+/** Sets of the steps that are left and that lead from a state to what a read shows. */
+export const setsBefore = (
+  read: { readonly from: number; readonly shown: Amounts },
+  state: Amounts,
+  candidates: ReadonlyArray<Step>
+): ReadonlyArray<ReadonlyArray<Step>> => {
+  const forced = candidates.filter(({ to }) => to < read.from)
+  const open = candidates.filter(({ to }) => to >= read.from)
+  const [releases, moves] = [open.filter(isRelease), open.filter((each) => !isRelease(each))]
+  const placed = moves.filter(hasPlace).toSorted(byPlace)
+  const endless = releases.toSorted(byPlace)
+  // Refunds, and what is accepted: nobody says when.
+  const others = moves
+    .filter((each) => !hasPlace(each))
+    .toSorted((a, b) => b.from - a.from)
+    .slice(0, MOST_OTHERS)
+  const missing = less(less(read.shown, state), sumOf(forced))
+  for (const [around, beside] of LEVELS) {
+    const found: Array<ReadonlyArray<Step>> = []
+    for (let count = 0; count <= placed.length; count++) {
+      const first = placed.slice(0, Math.max(0, count - around))
+      const rest = less(missing, sumOf(first))
+      const find = finderOf([...placed.slice(first.length, count + around), ...others.slice(0, beside)])
+      let released: Amounts = { available: 0, pending: 0 }
+      for (let until = 0; until <= endless.length; until++) {
+        if (until > 0) released = plus(released, endless[until - 1]!)
+        for (const set of find(less(rest, released))) {
+          found.push([...forced, ...first, ...endless.slice(0, until), ...set])
+        }
+      }
+    }
+    if (found.length > 0) return found.slice(0, MOST_SETS)
+  }
+  return []
+}
+
+/** How many places a step may be from its turn, and how many of the others are tried: the likely first. */
+const LEVELS = [
+  [0, 0],
+  [0, 2],
+  [1, 1],
+  [1, 4],
+  [2, 4],
+  [3, 6],
+  [5, 6]
+] as const
+
+const isRelease = ({ pending }: Step) => pending < 0
+const hasPlace = ({ place }: Step) => place !== undefined
+export const byPlace = (a: Step, b: Step) => (a.place ?? Infinity) - (b.place ?? Infinity) || a.from - b.from
+
+const MOST_SETS = 6
+const MOST_OTHERS = 6
+
+/** Finds subsets with a sum: each half's sums are made, and what the other half has to add is looked up. */
+const finderOf = (free: ReadonlyArray<Step>) => {
+  const half = free.length >> 1
+  const left = sumsOf(free.slice(0, half))
+  const right = Map.groupBy(sumsOf(free.slice(half)), ({ available }) => available)
+  return ({ available, pending }: Amounts) =>
+    left.flatMap((one) =>
+      (right.get(available - one.available) ?? [])
+        .filter((other) => one.pending + other.pending === pending)
+        .map((other) => [...one.set, ...other.set])
+    )
+}
+
+const sumsOf = (steps: ReadonlyArray<Step>) => {
+  const sums: Array<Amounts & { readonly set: ReadonlyArray<Step> }> = [{ available: 0, pending: 0, set: [] }]
+  for (const step of steps) for (const sum of [...sums]) sums.push({ ...plus(sum, step), set: [...sum.set, step] })
+  return sums
+}
+
+const plus = (a: Amounts, b: Amounts): Amounts => ({
+  available: a.available + b.available,
+  pending: a.pending + b.pending
+})
+const less = (a: Amounts, b: Amounts): Amounts => ({
+  available: a.available - b.available,
+  pending: a.pending - b.pending
+})
+const sumOf = (steps: ReadonlyArray<Amounts>): Amounts => steps.reduce(plus, { available: 0, pending: 0 })
