@@ -5,11 +5,11 @@ import * as Schema from "effect/Schema"
 import { Document } from "./DocumentField.ts"
 import { personal } from "./PersonalData.ts"
 import { nullable } from "./Request.ts"
-import { isPrintable, text, upTo } from "./Text.ts"
+import { text, upTo } from "./Text.ts"
 
 export const Email = Schema.String.check(
   upTo(254),
-  Schema.makeFilter((value) => isPrintable(value) && emailPattern.test(value), {
+  Schema.makeFilter((value) => emailPattern.test(value), {
     expected: "a valid e-mail address",
     toJsonSchema: () => [{ format: "email" }, true]
   })

@@ -24,7 +24,7 @@ export interface Page<A> {
 /** The page of up to `limit + 1` items: one more than `limit` means that more exist. */
 export const pageOf = <A>(itemsRead: ReadonlyArray<A>, limit: number): Page<A> => ({
   object: "list",
-  data: itemsRead.length > limit ? itemsRead.slice(0, limit) : itemsRead,
+  data: itemsRead.slice(0, limit),
   has_more: itemsRead.length > limit
 })
 

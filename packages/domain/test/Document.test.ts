@@ -124,6 +124,17 @@ describe("Document", () => {
     assert.throws(() => Schema.encodeSync(Document)("529.982.247-26"))
   })
 
+  it("without checks, as clients send requests, text that is no document stays as it is", () => {
+    const unchecked = Schema.decodeUnknownSync(Document, { disableChecks: true })
+    assert.strictEqual(unchecked("later"), "later")
+    assert.strictEqual(unchecked("529.982.247-25"), "52998224725")
+  })
+
+  it("has no pattern in the document of the interface, which would refuse masks", () => {
+    const { schema } = Schema.toJsonSchemaDocument(Document)
+    assert.deepInclude(schema, { type: "string", allOf: [{ description: "CPF or CNPJ, with or without mask." }] })
+  })
+
   it.prop("a document decodes from what it encodes to", [Document], ([document]) => {
     assert.strictEqual(Schema.decodeSync(Document)(Schema.encodeSync(Document)(document)), document)
   })

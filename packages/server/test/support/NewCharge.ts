@@ -1,6 +1,7 @@
 /** A charge as it is stored, for tests of decisions. */
 import type { Cents } from "@pix-payments/domain/Cents"
-import { newCharge } from "../../src/payments/charges/ChargeDecision.ts"
+import { type ChargeFunds, noFunds } from "@pix-payments/domain/ChargeMoney"
+import { type LockedCharge, newCharge } from "../../src/payments/charges/ChargeDecision.ts"
 import type { StoredCharge } from "../../src/payments/charges/ChargeTable.ts"
 
 export const CREATED = Date.UTC(2026, 10, 21)
@@ -32,3 +33,15 @@ export const createdCharge = (amount = 1000): StoredCharge =>
   )
 
 export const paidCharge = (amount: number): StoredCharge => ({ ...createdCharge(amount), status: "paid", sequence: 3 })
+
+/** A paid charge of 1000 cents, of which so much is left. */
+export const lockedCharge = (
+  funds: Partial<ChargeFunds>,
+  charge: Partial<StoredCharge> = {},
+  order?: LockedCharge["order"]
+): LockedCharge => ({ charge: { ...paidCharge(1000), ...charge }, funds: { ...noFunds, ...funds }, order })
+
+/** The movements or transfers as `debit > credit: cents`, without those of no cents. */
+export const movementsOf = (
+  all: ReadonlyArray<{ readonly debit: string; readonly credit: string; readonly amount: number }> | undefined
+) => all?.flatMap(({ amount, credit, debit }) => (amount === 0 ? [] : [`${debit} > ${credit}: ${amount}`]))

@@ -239,7 +239,8 @@ const reportReturn = Effect.fnUntraced(function* (history: History) {
   const { model, random, steps } = history
   const amount = someAmount(history)
   const atMs = now(history)
-  const fact = { ...pixOf(history), externalId: `return-${(facts += 1)}`, atMs, ...amountIn(amount) }
+  const name = `return-${(facts += 1)}`
+  const fact = { ...pixOf(history), externalId: name, requestId: name, atMs, ...amountIn(amount) }
   const isMed = random.chance(0.5)
   const as = isMed && random.chance(0.6) ? "charged_back" : "refunded"
   steps.push(`${isMed ? `returned as ${as}` : "refunded by the provider"} ${amount ?? "all"}`)
@@ -278,7 +279,9 @@ const reportMed = Effect.fnUntraced(function* (history: History) {
 const repeat = Effect.fnUntraced(function* (history: History) {
   const copied = history.random.pick(history.applied)
   history.steps.push(`copy of ${copied._tag}`)
-  yield* notify(history, copied, false)
+  // The provider may name a return later than its request.
+  const isNamed = "requestId" in copied && history.random.chance(0.5)
+  yield* notify(history, isNamed ? { ...copied, externalId: `named-${(facts += 1)}` } : copied, false)
 })
 
 const completeLate = Effect.fnUntraced(function* (history: History) {

@@ -138,7 +138,8 @@ export const giveBack = (
   // A loss that has taken nothing yet says nothing of the amount.
   const known = isMed ? meantBy(model, requested).loss : undefined
   const wanted = requested ?? known?.taken ?? leftOf(model)
-  if (model.order !== undefined && wanted - (known?.taken ?? 0) > inAccount(model) + model.blocked) fail(model)
+  const endsOrder = model.order !== undefined && wanted - (known?.taken ?? 0) > inAccount(model) + model.blocked
+  if (endsOrder) fail(model)
   const meant = isMed && known === undefined ? meantBy(model, requested) : {}
   const loss = known ?? meant.loss
   if (loss !== undefined) {
@@ -149,11 +150,11 @@ export const giveBack = (
     const less = Math.max(0, loss.taken - amount)
     moveTo(model, "available", less, ["returned"])
     if (leftOf(model) === 0) loseOpen(model)
-    return { isApplied: more - missing + less > 0, unmatched: missing }
+    return { isApplied: true, unmatched: missing }
   }
   const given = Math.min(wanted, inAccount(model) + model.blocked)
   const unmatched = requested === undefined ? 0 : requested - given
-  if (given <= 0) return { isApplied: false, unmatched }
+  if (given <= 0) return { isApplied: endsOrder, unmatched }
   // Which MED it is of, the provider says later; where nothing is left, every MED is over.
   if (isMed && (meant.open === undefined || given < leftOf(model))) model.arrived.push({ cents: given, at })
   if (!isMed) moveTo(model, "returned", wanted, ["blocked", "pending", "available"])

@@ -115,7 +115,7 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
   const isReported = (id: string) => externalId === id || externalId === providerIdOf(id)
   if (order?.kind === "refund" && isReported(order.id)) return completed(facts, order, ids)
   const isKnown = ({ id, providerId, status }: StoredRefund) =>
-    (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
+    providerId === externalId || (isReported(id) && status === "completed")
   if (refunds.some(isKnown)) return nothing(locked)
   const meant = isMed ? medOfReturn(report, unreportedReturns(refunds), claims.open) : {}
   const loss = meant.lost
@@ -135,6 +135,7 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
       : matched(first.after, taken, report, claims)
   return {
     ...then,
+    isApplied: true,
     orderEnd: first.orderEnd,
     steps: [...first.steps, ...then.steps],
     refunds: [...first.refunds, ...then.refunds]
@@ -291,7 +292,10 @@ const failed = (
   return { ...applied(locked, [given, taken]), refunds: [ended, ...returns], orderEnd: "refused" }
 }
 
-/** The return of a MED whose loss was reported before: the money that the loss took, of which only the difference moves. */
+/**
+ * The return of a MED whose loss was reported before: the money that the loss took, of which only the difference moves. Without one it is
+ * applied, too, so that it is known by all its names.
+ */
 const matched = (
   locked: LockedCharge,
   taken: StoredRefund,
@@ -312,7 +316,6 @@ const matched = (
   const change = applied(locked, [step])
   return {
     ...change,
-    isApplied: more + less > 0,
     unmatched: Math.max(0, amount - taken.amount - more),
     refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }],
     isEmpty: leftOf(change.after.funds) === 0

@@ -245,4 +245,21 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
       yield* assertLedgerHolds
     })
   )
+
+  it.effect("CHG-8, DSP-7: the return of a lost MED takes its money once, also if the bank names it later", () =>
+    Effect.gen(function* () {
+      for (const later of [{ externalId: newPix() }, {}, { amount: 250 }]) {
+        const { accountId, endToEndId, id } = yield* charged
+        const lost = opening(endToEndId, 300)
+        for (const each of [lost, lossOf(lost)]) assert.strictEqual(yield* notified(each), "applied")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
+        const { externalId: _, ...unnamed } = returnOf(endToEndId, 300)
+        const report = { ...unnamed, externalId: `${endToEndId}/${id}`, requestId: `${endToEndId}/${id}` }
+        assert.strictEqual(yield* notified(report), "applied")
+        assert.strictEqual(yield* notified({ ...report, ...later }), "ignored")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 700, blocked: 0 })
+      }
+      yield* assertLedgerHolds
+    })
+  )
 })

@@ -1,7 +1,12 @@
 /** What becomes of a return or MED, given what is known of its payment, without a database. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { decideReversal, type ReversalFacts, divideReturn } from "../../../src/payments/exceptions/ReversalDecision.ts"
+import {
+  decideReversal,
+  divideReturn,
+  kindOf,
+  type ReversalFacts
+} from "../../../src/payments/exceptions/ReversalDecision.ts"
 
 const cents = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
 const unallocated = Schema.Int.check(Schema.isBetween({ minimum: -2000, maximum: 5000 }))
@@ -61,6 +66,14 @@ describe("A return or MED", () => {
     ["of a payment that is not kept any more", { arrived: 900 }, { _tag: "Unknown" }]
   ])("DSP-10, BAL-11: %s", (_, known, decision) => {
     assert.deepStrictEqual(decideReversal(factsWith(known)), decision)
+  })
+
+  it("DSP-10: only a MED is contested, every other reversal is a return", () => {
+    const pix = { txid: "", endToEndId: "E1" }
+    assert.strictEqual(kindOf({ _tag: "med.opened", ...pix, reason: "fraud" }), "dispute")
+    assert.strictEqual(kindOf({ _tag: "charge.refunded", ...pix }), "return")
+    // Also the return of a MED.
+    assert.strictEqual(kindOf({ _tag: "charge.returned", ...pix, as: "charged_back" }), "return")
   })
 
   it.prop("DSP-10: waits only for what can come", [facts], ([known]) => {

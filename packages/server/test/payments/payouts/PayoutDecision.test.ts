@@ -1,5 +1,6 @@
 /** The changes of a payout and its money, without a database. */
 import { assert, describe, it } from "@effect/vitest"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { PayoutStatus, payoutTransition, payoutTransitions } from "@pix-payments/domain/Payout"
 import * as Schema from "effect/Schema"
 import { creationOf } from "../../../src/payments/payouts/creation/PayoutCreation.ts"
@@ -47,6 +48,44 @@ describe("decideChange", () => {
     assert.deepStrictEqual(decided("completed"), ["E1", null, NOW])
     assert.deepStrictEqual(decided("failed"), [null, "the account is closed", NOW])
     assert.deepStrictEqual(decided("failed", { processedAtMs: 7 }), [null, "the account is closed", 7])
+  })
+
+  it("PAY-7: an approval is no proof that it was sent, nor is a cancellation", () => {
+    const processedAt = (report: "approved" | "canceled") =>
+      decideChange(payoutIn("pending"), report, {}, NOW, ids)?.payout.processedAtMs
+    assert.isNull(processedAt("approved"))
+    assert.isNull(processedAt("canceled"))
+  })
+
+  it("OPR-250: what goes back has the fee in it, and what is paid has the fee apart", () => {
+    const feesOf = (status: "pending" | "processing", report: "completed" | "failed" | "canceled") =>
+      decideChange(payoutIn(status), report, {}, NOW, ids)?.transfers.map(({ amount, credit, fee }) => [
+        credit,
+        amount,
+        fee
+      ])
+    assert.deepStrictEqual(feesOf("processing", "completed"), [
+      ["acquirer", 1000, null],
+      ["fees", 100, 100]
+    ])
+    assert.deepStrictEqual(feesOf("processing", "failed"), [["available", 1100, 100]])
+    assert.deepStrictEqual(feesOf("pending", "canceled"), [["available", 1100, 100]])
+  })
+
+  it("is paid from the bank of its connection, the simulator's where it has none", () => {
+    const bankOf = (connectionId: string | null) =>
+      decideChange(payoutIn("processing", { connectionId }), "completed", {}, NOW, ids)?.transfers.map((transfer) => [
+        transfer.credit,
+        transfer.connection_id
+      ])
+    assert.deepStrictEqual(bankOf("bank-1"), [
+      ["acquirer", "bank-1"],
+      ["fees", null]
+    ])
+    assert.deepStrictEqual(bankOf(null), [
+      ["acquirer", SIMULATOR_CONNECTION],
+      ["fees", null]
+    ])
   })
 
   it.prop(
