@@ -71,11 +71,11 @@ const finderOf = (free: ReadonlyArray<Step>) => {
     )
 }
 
-const sumsOf = (steps: ReadonlyArray<Step>) => {
-  const sums: Array<Amounts & { readonly set: ReadonlyArray<Step> }> = [{ available: 0, pending: 0, set: [] }]
-  for (const step of steps) for (const sum of [...sums]) sums.push({ ...plus(sum, step), set: [...sum.set, step] })
-  return sums
-}
+const sumsOf = (steps: ReadonlyArray<Step>) =>
+  steps.reduce<ReadonlyArray<Amounts & { readonly set: ReadonlyArray<Step> }>>(
+    (sums, step) => [...sums, ...sums.map((sum) => ({ ...plus(sum, step), set: [...sum.set, step] }))],
+    [{ available: 0, pending: 0, set: [] }]
+  )
 
 const plus = (a: Amounts, b: Amounts): Amounts => ({
   available: a.available + b.available,

@@ -17,7 +17,7 @@ export const foldToAscii = (text: string): string =>
         .map(transliterated)
         .join("")
         .normalize("NFKD")
-        .replace(/\s+/g, " ")
+        .replace(/\s/g, " ")
         .replace(/[^ -~]/g, "")
         .replace(/ {2,}/g, " ")
         .trim()
@@ -30,8 +30,8 @@ const transliterated = (character: string): string => {
   const lower = table.get(character.toLowerCase())
   if (lower !== undefined) return lower.charAt(0).toUpperCase() + lower.slice(1)
   // An accented letter of the table: Greek tonos, Cyrillic grave.
-  const [base = "", ...marks] = character.normalize("NFD")
-  return marks.length > 0 && table.has(base.toLowerCase()) ? transliterated(base) : character
+  const [base = ""] = character.normalize("NFD")
+  return table.has(base.toLowerCase()) ? transliterated(base) : character
 }
 
 const pairs = `

@@ -218,10 +218,9 @@ const accountTemplate = (input: BrCodeInput): Result.Result<string, BrCodeError>
   if (payloadUrl !== undefined && info !== "") {
     return refuse("additional-info-on-dynamic", "a dynamic code has no additional information")
   }
-  // Checked one by one first: a length has two digits.
-  if (target.length > ACCOUNT_LIMIT || info.length > ACCOUNT_LIMIT) return tooLong
   const template =
     tlv("00", GUI) + tlv(payloadUrl === undefined ? "01" : "25", target) + (info === "" ? "" : tlv("02", info))
+  // Also where a part has a length of more than two digits.
   return template.length > ACCOUNT_LIMIT ? tooLong : Result.succeed(template)
 }
 

@@ -44,8 +44,8 @@ export const punctuated = (text: string): string => {
   const shape = documentShape(text)
   if (shape === undefined) return text
   return shape === "cpf"
-    ? text.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")
-    : text.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, "$1.$2.$3/$4-$5")
+    ? text.replace(/(.{3})(.{3})(.{3})/, "$1.$2.$3-")
+    : text.replace(/(.{2})(.{3})(.{3})(.{4})/, "$1.$2.$3/$4-")
 }
 
 const punctuation = /[.\-/ ]/g

@@ -27,7 +27,7 @@ export const maskOf = (schema: Schema.Constraint): Mask | undefined => maskOfAst
 export const maskDocument = (text: string): string => {
   if (text.length < 6) return hidden(text)
   const start = Math.min(3, Math.floor(text.length / 3))
-  const end = Math.min(start + 6, text.length - Math.min(2, Math.floor(text.length / 3)))
+  const end = Math.min(start + 6, text.length - 2)
   return "*".repeat(start) + text.slice(start, end) + "*".repeat(text.length - end)
 }
 

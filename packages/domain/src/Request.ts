@@ -88,7 +88,8 @@ export const parseBody = (text: string): unknown => {
 /** Where a text is no JSON, as V8 says it, without its text. */
 const noJson = (text: string, error: string): string => {
   if (/^(?:[\w.[\]%-]+=|--)/.test(text)) return "The request body is a form. It must be JSON, sent as application/json."
-  if (error.includes("end of JSON") || error.includes("Unterminated"))
+  const isEnd = Number(/ at position (\d+)/.exec(error)?.[1]) === text.length
+  if (isEnd || /: (?:Unexpected end of|Unterminated string in) JSON/.test(error))
     return "The request body is JSON that ends too early."
   const place = /\((line \d+ column \d+)\)$/.exec(error)?.[1]
   return `The request body is not JSON${place === undefined ? "" : `, at ${place}`}.`
@@ -224,7 +225,6 @@ const leaves = (
     case "Filter":
       return leaves(issue.issue, path, issue, body)
     case "Composite":
-      return issue.issues.flatMap((inner) => leaves(inner, path, filter, body))
     case "AnyOf":
       return issue.issues.length > 0
         ? issue.issues.flatMap((inner) => leaves(inner, path, filter, body))

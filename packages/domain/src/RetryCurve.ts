@@ -82,8 +82,8 @@ const MAX_DELAY = 30 * 24 * HOUR
 const units: { readonly [unit: string]: number } = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: 24 * HOUR }
 
 const parseDelay = (text: string): number | undefined => {
-  const [, count, unit] = /^([0-9]{1,10})(ms|s|m|h|d)$/.exec(text) ?? []
-  if (count === undefined || unit === undefined) return undefined
+  // NaN, which is not above 0, for another text.
+  const [, count, unit = ""] = /^([0-9]{1,10})(ms|s|m|h|d)$/.exec(text) ?? []
   const delay = Number(count) * (units[unit] ?? 0)
   return delay > 0 && delay <= MAX_DELAY ? delay : undefined
 }

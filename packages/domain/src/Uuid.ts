@@ -75,7 +75,7 @@ export const idBeside = (id: string, step: 1 | -1): string => {
   return number
     .toString(16)
     .padStart(32, "0")
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+    .replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 }
 
 const maxEpochMs = 2 ** 48 - 1

@@ -89,6 +89,9 @@ describe("isPublicAddress", () => {
     ]) {
       assert.isTrue(isPublicAddress(ip, allowed), ip)
     }
+    // Addresses of the other family with the same number are others.
+    assert.isFalse(isPublicAddress("0.0.0.1", networks("::1/128")))
+    assert.isFalse(isPublicAddress("::a01:203", networks("10.0.0.0/8")))
     for (const ip of ["11.0.0.0.0", "127.0.0.2", "::2", "192.168.0.1", "::ffff:127.0.0.2"]) {
       assert.isFalse(isPublicAddress(ip, allowed), ip)
     }

@@ -133,9 +133,29 @@ describe("parseBrCode", () => {
       const text = ending(head) + hex4(crc16(ending(head)))
       assert.strictEqual(readRefusal(text), "structure", `${head} where 6304 belongs`)
     }
+    assert.strictEqual(readRefusal(sealed(`000201${account}${tail}6401X`)), "structure", "template 64")
+    assert.strictEqual(readRefusal(sealed(`000201${account}${tail}1X01D`)), "structure", "a letter in an id")
+    assert.strictEqual(readRefusal(sealed(`000201${account}${tail}620705 3***`)), "structure", "a space in a length")
     assert.strictEqual(readRefusal(sealed(`000201${account}5204000053039865802BR5901N`)), "field-missing")
+    assert.strictEqual(readRefusal(sealed(`000201${account}5204000053039865802BR6001C`)), "field-missing")
     assert.strictEqual(readRefusal(sealed(`00020126180014br.gov.bcb.pax${tail}`)), "not-pix")
     assert.strictEqual(readRefusal(sealed(`000201${account}5204000053038405802US5901N6001C`)), "not-pix")
+    assert.strictEqual(readRefusal(sealed(`000201${account}5204000053038405802BR5901N6001C`)), "not-pix", "dollars")
+    assert.strictEqual(readRefusal(sealed(`000201${account}5204000053039865802US5901N6001C`)), "not-pix", "the US")
+  })
+
+  it("finds the account in any template from 26 to 51, beside those of others, and in no other one", () => {
+    const tail = "5204000053039865802BR5901N6001C"
+    const account = (id: string) => `${id}250014br.gov.bcb.pix0103key`
+    for (const before of ["", "26080004ab.c", "27050101A"]) {
+      for (const id of ["28", "50", "51"]) {
+        assert.strictEqual(read(sealed(`000201${before}${account(id)}${tail}`)).pixKey, "key", before + id)
+      }
+      for (const id of ["25", "52", "62", "64", "80", "99"]) {
+        const rest = id === "52" ? tail.slice(8) : tail
+        assert.strictEqual(readRefusal(sealed(`000201${before}${account(id)}${rest}`)), "not-pix", before + id)
+      }
+    }
   })
 
   it("detects every lost or changed character", () => {
@@ -195,6 +215,7 @@ describe("buildBrCode", () => {
     assert.strictEqual(code.merchantName, "Conceicao Comercio de Pae")
     assert.strictEqual(code.merchantCity, "Sao Jose dos Ca")
     assert.strictEqual(read(build({ ...dynamic, merchantName: `${"a".repeat(24)} b` })).merchantName, "a".repeat(24))
+    assert.strictEqual(read(build({ ...dynamic, merchantCity: `${"a".repeat(14)} b` })).merchantCity, "a".repeat(14))
   })
 
   it("refuses a name or city that is empty in ASCII", () => {
@@ -231,7 +252,20 @@ describe("buildBrCode", () => {
     assert.strictEqual(refusal({ ...dynamic, payloadUrl: "https://pix.example.com/é" }), "account-not-ascii")
     assert.strictEqual(refusal({ ...fixed, pixKey: "a b" }), "account-not-ascii")
     assert.strictEqual(refusal({ ...dynamic, additionalInfo: "x" }), "additional-info-on-dynamic")
-    assert.strictEqual(refusal({ ...fixed, postalCode: "7007490" }), "postal-code-malformed")
+    for (const postalCode of ["7007490", "700749001", "x70074900", "70074900x", ""]) {
+      assert.strictEqual(refusal({ ...fixed, postalCode }), "postal-code-malformed", postalCode)
+    }
+  })
+
+  it("the payload URL is without its scheme, whichever it is, and otherwise as given", () => {
+    for (const [payloadUrl, written] of [
+      ["https://pix.example.com/qr", "pix.example.com/qr"],
+      ["HTTP://pix.example.com/qr", "pix.example.com/qr"],
+      ["pix.example.com/qr", "pix.example.com/qr"],
+      ["pix.example.com/?to=https://a.example", "pix.example.com/?to=https://a.example"]
+    ] as const) {
+      assert.strictEqual(read(build({ ...dynamic, payloadUrl })).payloadUrl, written)
+    }
   })
 
   describe("CHG-17: merchantNameOf is the account's name in Latin letters, else `PIX` and a part of the document", () => {
@@ -245,6 +279,7 @@ describe("buildBrCode", () => {
       ["Ｌｏｊａ ﬁna", cnpj, "Loja fina"],
       ["日本 Sushi", cnpj, "Sushi"],
       ["日本の店", cnpj, "PIX 12ABC345"],
+      ["Mercearia do Seu Antonio X", cnpj, "Mercearia do Seu Antonio"],
       ["🍕", "52998224725", "PIX 982247"],
       ["—", cnpj, "PIX 12ABC345"],
       ["مطعم", "11222333000181", "PIX 11222333"]

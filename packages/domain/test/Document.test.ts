@@ -3,7 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
-import { documentType, punctuated, parseDocument } from "../src/Document.ts"
+import { documentShape, documentType, punctuated, parseDocument } from "../src/Document.ts"
 import { Document } from "../src/DocumentField.ts"
 import { codeOf } from "../src/ErrorCode.ts"
 import { vectors } from "./vectors.ts"
@@ -51,6 +51,23 @@ describe("parseDocument", () => {
       assert.isUndefined(parseDocument(input))
     })
   }
+
+  it("API-11: text of neither shape has no type and no punctuation", () => {
+    for (const text of [
+      "",
+      "0",
+      "00",
+      "5299822472",
+      "529982247255",
+      "1122233300018",
+      "112223330001811",
+      "x529982247256"
+    ]) {
+      assert.isUndefined(parseDocument(text), text)
+      assert.isUndefined(documentShape(text), text)
+      assert.strictEqual(punctuated(text), text)
+    }
+  })
 
   it.prop("API-11: every CNPJ base takes exactly one pair of check digits", [CnpjBase], ([base]) => {
     assert.strictEqual(completions(base).length, base === "0".repeat(12) ? 0 : 1)

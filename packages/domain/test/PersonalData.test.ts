@@ -18,6 +18,23 @@ describe("masks", () => {
     assert.strictEqual(maskPixKey("123e4567-e89b-12d3-a456-426655440000"), "123e4567****************************")
   })
 
+  it.each([
+    [maskDocument, "12345", "*****"],
+    [maskDocument, "123456", "**34**"],
+    [maskDocument, "1234567", "**345**"],
+    [maskDocument, "123456789", "***4567**"],
+    [maskEmail, "a@b.co", "a***@b.co"],
+    [maskEmail, "@b.co", "*****"],
+    [maskEmail, "maria", "*****"],
+    [maskPhone, "5511912345678", "*********5678"],
+    [maskPhone, "+5", "+*"],
+    [maskPhone, "+", "*"],
+    [maskPhone, "+12345", "+***45"],
+    // As long as an account number may be, and longer.
+    [maskPixKey, "abcdefghijklmnopqrst", "***defghi***********"],
+    [maskPixKey, "abcdefghijklmnopqrstu", "abcdefgh*************"]
+  ] as const)("OPR-48: %o of %s is %s", (mask, text, masked) => assert.strictEqual(mask(text), masked))
+
   it("OPR-158: of a text, hide documents, e-mail addresses, phones, Pix keys and account numbers in any form", () => {
     const domain = "commat;example"
     for (const secret of [
@@ -61,6 +78,11 @@ describe("masks", () => {
     const start = "x ".repeat(500)
     assert.strictEqual(maskText(`${start}"maria.seg`), `${start}"*****.***`)
     assert.strictEqual(maskText(`${start}"maria" `), `${start}"maria" `)
+    assert.strictEqual(maskText(`${start}maria`), `${start}*****`)
+    // From the length at which a text may have been cut, also of one word.
+    const word = "x".repeat(255)
+    assert.strictEqual(maskText(word), word)
+    assert.strictEqual(maskText(`${word}x`), "*".repeat(256))
   })
 
   it.prop("OPR-158: a masked text is masked to itself", [Schema.String], ([text]) => {
@@ -108,7 +130,51 @@ describe("maskOf", () => {
         ]
       }
     )
-    assert.isUndefined(maskOf(Schema.Struct({ name: Schema.String })))
+    // A field that is absent stays so.
+    const { emails: _, ...partial } = person
+    assert.deepStrictEqual(mask({ data: [{ inner: person }, { inner: partial }, 7] }), {
+      data: [
+        { inner: { name: "Maria", document: "***982247**", emails: ["m***@example.com"] } },
+        { inner: { name: "Maria", document: "***982247**" } },
+        7
+      ]
+    })
+  })
+
+  it("has nothing to mask in a schema without annotations", () => {
+    const plain = Schema.Struct({ name: Schema.String })
+    for (const schema of [plain, Schema.String, Schema.Array(plain), Schema.NullOr(plain), listOf(plain)]) {
+      assert.isUndefined(maskOf(schema))
+    }
+  })
+
+  it("OPR-48: masks the fields of an object without a schema by their names", () => {
+    const mask = maskOf(Schema.Unknown.annotate(personal("fields"))) ?? assert.fail("nothing to mask")
+    assert.deepStrictEqual(mask({ recipients: ["maria@example.com", "+5511912345678"], names: ["Maria"] }), {
+      recipients: ["m***@example.com", "+*********5678"],
+      names: ["Maria"]
+    })
+    assert.deepStrictEqual(mask([{ account: "12345-6" }]), [{ account: "**345**" }])
+    for (const value of ["Maria", 7, true, null, undefined]) assert.strictEqual(mask(value), value)
+  })
+
+  it("OPR-48: masks both values of a change as the field that it names", () => {
+    const mask = maskOf(Schema.Unknown.annotate(personal("change"))) ?? assert.fail("nothing to mask")
+    const cases = [
+      ["document", "52998224725", "11144477735", "***982247**", "***444777**"],
+      ["email", null, "maria@example.com", null, "m***@example.com"],
+      ["name", "Maria", "Ana", "Maria", "Ana"],
+      ["holder", { phone: "+5511912345678" }, null, { phone: "+*********5678" }, null]
+    ] as const
+    for (const [field, before, after, maskedBefore, maskedAfter] of cases) {
+      assert.deepStrictEqual(mask({ field, before, after, note: "x" }), {
+        field,
+        before: maskedBefore,
+        after: maskedAfter,
+        note: "x"
+      })
+    }
+    for (const value of ["52998224725", null, []]) assert.strictEqual(mask(value), value)
   })
 
   it("OPR-48: leaves the value itself as it is", () => {

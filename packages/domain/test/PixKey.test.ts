@@ -102,5 +102,7 @@ describe("isSamePixKey", () => {
     for (const [one, other] of same) assert.isTrue(isSamePixKey(one, other), one)
     assert.isFalse(isSamePixKey("ana@example.com", "bia@example.com"))
     assert.isFalse(isSamePixKey("52998224725", "11144477735"))
+    // Letters that are others in capitals.
+    assert.isFalse(isSamePixKey("Straße", "Strasse"))
   })
 })

@@ -45,6 +45,18 @@ describe("verify", () => {
     }
   })
 
+  it("names white space at the ends of a secret as the likely reason, whichever secret has it", async () => {
+    const { body, header } = vectors.signatures.valid[0] ?? assert.fail("no such vector")
+    for (const [secrets, reason] of [
+      [["another\n"], "white-space-in-secret"],
+      [["next", "another\n"], "white-space-in-secret"],
+      [[" another", "next"], "white-space-in-secret"],
+      [["an other", "next"], "mismatch"]
+    ] as const) {
+      assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets }), { _tag: "Refused", reason })
+    }
+  })
+
   it("SIG-3: verifies the bytes of a view, not of the buffer behind it", async () => {
     const { body, header, secret } = vectors.signatures.valid[0] ?? assert.fail("no such vector")
     const view = utf8(`xx${body}yy`).subarray(2, 2 + utf8(body).length)
@@ -94,12 +106,28 @@ describe("attemptRefusalOf", () => {
       assert.strictEqual(await refusal({ "webhook-id": `${id}1` }), "mismatch")
       assert.strictEqual(await refusal({ "webhook-timestamp": `${timestamp}0` }), "mismatch")
       assert.strictEqual(await refusal({}, ["another"]), "mismatch")
+      // As far from now as is tolerated.
+      assert.isUndefined(await refusal({}, [secret], sentMs + 1))
+      assert.isUndefined(await refusal({}, [secret], sentMs - 1))
       assert.strictEqual(await refusal({}, [secret], sentMs + 2), "too-old")
       assert.strictEqual(await refusal({}, [secret], sentMs - 2), "in-the-future")
       // What is no number compares with nothing.
       assert.strictEqual(await refusal({}, [secret], Number.NaN), "too-old")
     })
   }
+
+  it("ADD-2: an attempt has three headers, and is refused without any one of them", async () => {
+    const body = utf8("{}")
+    const signature = await signAttempt("a secret", "1", "1", body)
+    const headers = { "webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": signature }
+    for (const name of Object.keys(headers)) {
+      for (const value of [undefined, ""]) {
+        const sent: Record<string, string | undefined> = { ...headers, [name]: value }
+        const refusal = await attemptRefusalOf({ body, secrets: ["a secret"] }, (header) => sent[header], 1000, 1)
+        assert.strictEqual(refusal, "missing-header", name)
+      }
+    }
+  })
 
   it("an empty secret verifies nothing", async () => {
     const body = utf8("{}")

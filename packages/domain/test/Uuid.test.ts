@@ -1,6 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { CLOCK_TOLERANCE_MS, idBeside, isUuid, lowestIdAt, makeGenerator } from "../src/Uuid.ts"
+import {
+  CLOCK_TOLERANCE_MS,
+  idBeside,
+  isShortId,
+  isUuid,
+  lowestIdAt,
+  makeGenerator,
+  NIL_UUID,
+  shortIdOf
+} from "../src/Uuid.ts"
 
 const START = Date.UTC(2026, 10, 21)
 const HOUR = 3_600_000
@@ -37,6 +46,39 @@ describe("an id generator", () => {
     next(START + HOUR)
     assert.strictEqual(next(START).epochMs, START)
     assert.strictEqual(next(START + 1).epochMs, START + 1)
+  })
+
+  it("does not follow a clock that steps back by the tolerance, and follows one that steps back by more", () => {
+    const next = generator()
+    next(START)
+    assert.strictEqual(next(START - CLOCK_TOLERANCE_MS).epochMs, START)
+    assert.strictEqual(next(START - CLOCK_TOLERANCE_MS - 1).epochMs, START - CLOCK_TOLERANCE_MS - 1)
+  })
+
+  it("takes all bits that are not time, version or variant from the random bytes, but the first of the counter", () => {
+    const idOf = (byte: number) => makeGenerator((target) => target.fill(byte))(START).id
+    assert.strictEqual(idOf(0), lowestIdAt(START))
+    assert.strictEqual(idOf(0xff), `${lowestIdAt(START).slice(0, 13)}-77ff-bfff-ffffffffffff`)
+  })
+
+  it("draws random bytes for 256 ids at once, and uses none twice", () => {
+    let draws = 0
+    const next = makeGenerator((target) => {
+      draws++
+      // The 256 groups of eight bytes of a draw differ, and so do the draws.
+      for (let at = 0; at < target.length; at++) target[at] = at % 8 === 5 ? draws : at >> 3
+    })
+    const nodes = Array.from({ length: 512 }, (_, index) => next(START + index).id.slice(-12))
+    assert.strictEqual(draws, 2)
+    assert.strictEqual(new Set(nodes).size, 512)
+    next(START)
+    assert.strictEqual(draws, 3)
+  })
+
+  it("has room for 2,049 ids in a millisecond, whatever the random bytes", () => {
+    const next = makeGenerator((target) => target.fill(0xff))
+    const times = Array.from({ length: 2050 }, () => next(START).epochMs - START)
+    assert.deepStrictEqual([times[2048], times[2049]], [0, 1])
   })
 
   it("counts within a millisecond, and into the next one when the counter is full", () => {
@@ -94,5 +136,26 @@ describe("the id beside an id", () => {
     const [lowest, highest] = ["0", "f"].map((digit) => "00000000-0000-0000-0000-000000000000".replaceAll("0", digit))
     assert.strictEqual(idBeside(lowest!, -1), lowest)
     assert.strictEqual(idBeside(highest!, 1), highest)
+    assert.strictEqual(idBeside("00000000-0000-0000-0000-000000000001", -1), NIL_UUID)
+    assert.strictEqual(idBeside("ffffffff-ffff-ffff-ffff-fffffffffffe", 1), highest)
+  })
+})
+
+describe("a short id", () => {
+  it("OPR-125: is eight digits of the id", () => {
+    assert.strictEqual(shortIdOf("0199a0f0-5f3c-7c3e-9d0b-0000000000ff"), "a0f05f3c")
+    const next = generator()
+    const short = Array.from({ length: 100 }, (_, index) => shortIdOf(next(START + index * 1000).id))
+    // In the order of creation, each of its second.
+    assert.deepStrictEqual(short, short.toSorted())
+    assert.strictEqual(new Set(short).size, 100)
+    for (const id of short) assert.isTrue(isShortId(id), id)
+  })
+
+  it("OPR-125: is looked for in either case, and no other text is", () => {
+    for (const text of ["a0f05f3c", "A0F05F3C", "01234567"]) assert.isTrue(isShortId(text), text)
+    for (const text of ["", "a", "a0f05f3", "a0f05f3cc", "xa0f05f3c", "a0f05f3c ", "a0f05f3g", "a0f0-5f3"]) {
+      assert.isFalse(isShortId(text), text)
+    }
   })
 })
