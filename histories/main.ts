@@ -30,16 +30,22 @@ const { values } = parseArgs({
   }
 })
 
+const folderOf = ({ setup: { seed } }: History) => join(root, ".data/histories", String(seed))
+
+const keep = (history: History) => {
+  mkdirSync(folderOf(history), { recursive: true })
+  writeFileSync(join(folderOf(history), "history.json"), JSON.stringify(history))
+}
+
 const report = (history: History, { convictions, operations, undecided }: Judgement, ms: number) => {
   const { seed } = history.setup
   say(
     `seed ${seed}: ${operations} operations judged in ${Math.round(ms)} ms, ${convictions.length} convictions, ${undecided.length} undecided`
   )
   say(countsOf(history))
-  if (convictions.length === 0 && !values.keep) return
-  const folder = join(root, ".data/histories", String(seed))
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, "history.json"), JSON.stringify(history))
+  if (convictions.length === 0) return
+  const folder = folderOf(history)
+  keep(history)
   convictions.slice(0, 20).forEach((conviction, index) => {
     writeFileSync(join(folder, `${index}.txt`), textOfConviction(conviction))
     writeFileSync(join(folder, `${index}.svg`), svgOfConviction(conviction))
@@ -69,6 +75,7 @@ if (values.judge !== undefined) {
       hasFaults: !values.calm,
       say
     })
+    if (values.keep) keep(history)
     if (!judged(history)) process.exitCode = 1
   }
 }

@@ -4,40 +4,54 @@
  */
 import type { Amounts, Step } from "./Search.ts"
 
+interface Guesses {
+  readonly sets: ReadonlyArray<ReadonlyArray<Step>>
+  /** How many sums were looked at. */
+  readonly looks: number
+}
+
 /** Sets of the steps that are left and that lead from a state to what a read shows. */
 export const setsBefore = (
   read: { readonly from: number; readonly shown: Amounts },
   state: Amounts,
   candidates: ReadonlyArray<Step>
-): ReadonlyArray<ReadonlyArray<Step>> => {
+): Guesses => {
   const forced = candidates.filter(({ to }) => to < read.from)
   const open = candidates.filter(({ to }) => to >= read.from)
   const [releases, moves] = [open.filter(isRelease), open.filter((each) => !isRelease(each))]
   const placed = moves.filter(hasPlace).toSorted(byPlace)
-  const endless = releases.toSorted(byPlace)
   // Refunds, and what is accepted: nobody says when.
   const others = moves
     .filter((each) => !hasPlace(each))
     .toSorted((a, b) => b.from - a.from)
     .slice(0, MOST_OTHERS)
+  const prefixes = prefixesOf(releases.toSorted(byPlace))
   const missing = less(less(read.shown, state), sumOf(forced))
+  let looks = 0
   for (const [around, beside] of LEVELS) {
-    const found: Array<ReadonlyArray<Step>> = []
-    for (let count = 0; count <= placed.length; count++) {
+    const sets: Array<ReadonlyArray<Step>> = []
+    for (let count = 0; count <= placed.length && looks < MOST_LOOKS; count++) {
       const first = placed.slice(0, Math.max(0, count - around))
       const rest = less(missing, sumOf(first))
-      const find = finderOf([...placed.slice(first.length, count + around), ...others.slice(0, beside)])
-      let released: Amounts = { available: 0, pending: 0 }
-      for (let until = 0; until <= endless.length; until++) {
-        if (until > 0) released = plus(released, endless[until - 1]!)
-        for (const set of find(less(rest, released))) {
-          found.push([...forced, ...first, ...endless.slice(0, until), ...set])
-        }
+      const { find, halves } = finderOf([...placed.slice(first.length, count + around), ...others.slice(0, beside)])
+      looks += prefixes.length * halves
+      for (const released of prefixes) {
+        for (const set of find(less(rest, released.sum))) sets.push([...forced, ...first, ...released.steps, ...set])
       }
     }
-    if (found.length > 0) return found.slice(0, MOST_SETS)
+    if (sets.length > 0) return { sets: sets.slice(0, MOST_SETS), looks }
   }
-  return []
+  return { sets: [], looks }
+}
+
+const prefixesOf = (steps: ReadonlyArray<Step>) => {
+  let sum: Amounts = { available: 0, pending: 0 }
+  const prefixes = [{ sum, steps: steps.slice(0, 0) }]
+  for (const [index, step] of steps.entries()) {
+    sum = plus(sum, step)
+    prefixes.push({ sum, steps: steps.slice(0, index + 1) })
+  }
+  return prefixes
 }
 
 /** How many places a step may be from its turn, and how many of the others are tried: the likely first. */
@@ -57,25 +71,30 @@ export const byPlace = (a: Step, b: Step) => (a.place ?? Infinity) - (b.place ??
 
 const MOST_SETS = 6
 const MOST_OTHERS = 6
+const MOST_LOOKS = 200_000
 
 /** Finds subsets with a sum: each half's sums are made, and what the other half has to add is looked up. */
 const finderOf = (free: ReadonlyArray<Step>) => {
   const half = free.length >> 1
   const left = sumsOf(free.slice(0, half))
   const right = Map.groupBy(sumsOf(free.slice(half)), ({ available }) => available)
-  return ({ available, pending }: Amounts) =>
+  const find = ({ available, pending }: Amounts) =>
     left.flatMap((one) =>
       (right.get(available - one.available) ?? [])
         .filter((other) => one.pending + other.pending === pending)
         .map((other) => [...one.set, ...other.set])
     )
+  return { find, halves: left.length }
 }
 
-const sumsOf = (steps: ReadonlyArray<Step>) =>
-  steps.reduce<ReadonlyArray<Amounts & { readonly set: ReadonlyArray<Step> }>>(
-    (sums, step) => [...sums, ...sums.map((sum) => ({ ...plus(sum, step), set: [...sum.set, step] }))],
-    [{ available: 0, pending: 0, set: [] }]
-  )
+const sumsOf = (steps: ReadonlyArray<Step>) => {
+  const sums: Array<Amounts & { readonly set: ReadonlyArray<Step> }> = [{ available: 0, pending: 0, set: [] }]
+  for (const step of steps) {
+    const before = sums.length
+    for (let at = 0; at < before; at++) sums.push({ ...plus(sums[at]!, step), set: [...sums[at]!.set, step] })
+  }
+  return sums
+}
 
 const plus = (a: Amounts, b: Amounts): Amounts => ({
   available: a.available + b.available,

@@ -75,7 +75,9 @@ export const order = (given: ReadonlyArray<Step>, bound = 200_000): Verdict => {
     const { node, open } = withoutMoves(steps, next)
     if (isWhole(steps, node)) return { _tag: "Ordered" }
     if (longest === undefined || explainsMore(node, longest)) longest = node
-    for (const child of [...guessed(steps, node), ...childrenOf(steps, node, open)]) {
+    const { looks, nodes } = guessed(steps, node)
+    tried += Math.floor(looks / LOOKS_OF_A_STATE)
+    for (const child of [...nodes, ...childrenOf(steps, node, open)]) {
       const name = `${child.high}:${child.undone.join(",")}`
       if (seen.has(name)) continue
       seen.add(name)
@@ -158,17 +160,22 @@ const childrenOf = (steps: ReadonlyArray<Placed>, node: Node, open: ReadonlyArra
 }
 
 /** Where the next read leads to: the sets of steps that explain it, each in an order that is allowed. */
-const guessed = (steps: ReadonlyArray<Placed>, node: Node): ReadonlyArray<Node> => {
+const guessed = (steps: ReadonlyArray<Placed>, node: Node) => {
   const left = [...node.undone.map((index) => steps[index]!), ...steps.slice(node.high, node.high + LOOKS_AHEAD)]
   const read = left
     .filter(({ shown }) => shown !== undefined)
     .reduce<Placed | undefined>((first, each) => (first === undefined || each.to < first.to ? each : first), undefined)
-  if (read?.shown === undefined) return []
+  if (read?.shown === undefined) return { nodes: [], looks: 0 }
   const candidates = left.filter((step) => !isStill(step) && step.from <= read.to)
-  return setsBefore({ from: read.from, shown: read.shown }, node, candidates).flatMap(
+  const { looks, sets } = setsBefore({ from: read.from, shown: read.shown }, node, candidates)
+  const nodes = sets.flatMap(
     (set) => inOrder(steps, node, set.toSorted(byPlace)) ?? inOrder(steps, node, set.toSorted(moneyFirst)) ?? []
   )
+  return { nodes, looks }
 }
+
+/** What a guess looks at is work, too: so many sums as one state. */
+const LOOKS_OF_A_STATE = 1000
 
 /** Steps in which the next read is. */
 const LOOKS_AHEAD = 400
