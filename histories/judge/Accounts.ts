@@ -16,8 +16,9 @@ import {
   textOf
 } from "./History.ts"
 import { type BalanceRead, beyondBounds, type BeyondBounds } from "./Bounds.ts"
-import { order, sorted, type Step } from "./Search.ts"
+import { order, sorted } from "./Search.ts"
 import type { Sighting, Sightings } from "./Sightings.ts"
+import type { Step } from "./Step.ts"
 
 export interface AccountsVerdict {
   readonly convictions: ReadonlyArray<Conviction>

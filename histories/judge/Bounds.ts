@@ -3,7 +3,7 @@
  *
  * Every order of the search is within these bounds, and they cost no search: where too much is open for that, they still convict.
  */
-import type { Amounts, Step } from "./Search.ts"
+import type { Amounts, Step } from "./Step.ts"
 
 /** A read of an account's balance. */
 export interface BalanceRead extends Step {

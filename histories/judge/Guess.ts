@@ -2,7 +2,7 @@
  * Which steps lead to what the next read of a balance shows. Mostly they are those that the event stream has first; a search that tries them
  * first needs not try all sets. A guess is only where to look: an order that it leads to is checked as any other.
  */
-import type { Amounts, Step } from "./Search.ts"
+import type { Amounts, Step } from "./Step.ts"
 
 interface Guesses {
   readonly sets: ReadonlyArray<ReadonlyArray<Step>>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { beyondBounds } from "../judge/Bounds.ts"
-import { order, sorted, type Step } from "../judge/Search.ts"
+import { order, sorted } from "../judge/Search.ts"
+import type { Step } from "../judge/Step.ts"
 
 const move = (label: string, from: number, to: number, available: number): Step => ({
   label,
