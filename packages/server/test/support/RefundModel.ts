@@ -114,7 +114,7 @@ export const complete = (model: RefundModel): void => {
 
 /** OPR-73: MEDs take what they claim, the rest goes back where it was. */
 export const fail = (model: RefundModel): void => {
-  const { pending } = model.order!
+  const { amount, pending } = model.order!
   const age = ({ med }: Loss) => model.meds.indexOf(med)
   for (const loss of model.losses.toSorted((a, b) => age(a) - age(b))) {
     const taken = Math.min(loss.claim, model.inTransit)
@@ -123,7 +123,9 @@ export const fail = (model: RefundModel): void => {
     loss.claim = 0
   }
   moveTo(model, "blocked", Math.max(0, Math.min(model.inTransit, contested(model) - model.blocked)), ["inTransit"])
-  moveTo(model, "pending", Math.min(pending, model.inTransit), ["inTransit"])
+  // BAL-6: what MEDs claim of the refund is of `pending` first.
+  const claimed = amount - model.inTransit
+  moveTo(model, "pending", Math.min(model.inTransit, Math.max(0, pending - claimed)), ["inTransit"])
   moveTo(model, "available", model.inTransit, ["inTransit"])
   model.order = undefined
 }

@@ -265,7 +265,8 @@ const failed = (
   const lost = order.amount - left
   const blocked = Math.min(left, claims.contested)
   const rest = left - blocked
-  const pending = Math.min(order.pending, rest)
+  // What MEDs claim is of `pending` first (BAL-6).
+  const pending = Math.min(rest, Math.max(0, order.pending - lost - blocked))
   const given: ChargeStep = {
     reason: "charge.refund_failed",
     sourceId: order.id,
@@ -275,21 +276,19 @@ const failed = (
       { debit: "returns_in_transit", credit: "available", amount: rest - pending }
     ]
   }
-  if (lost === 0) return { ...applied(locked, [given]), refunds: [ended], orderEnd: "refused" }
-  const taken: ChargeStep = {
-    reason: "charge.charged_back",
-    sourceId: losses[0]?.disputeId,
-    movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
-  }
+  const claimed = losses.filter(({ amount }) => amount > 0)
+  const taken = claimed.map(({ amount, disputeId }) => ({
+    reason: "charge.charged_back" as const,
+    sourceId: disputeId,
+    movements: [{ debit: "returns_in_transit", credit: "acquirer", amount } as const]
+  }))
   // One MED is one return, which the provider may report later.
-  const returns = losses
-    .filter(({ amount }) => amount > 0)
-    .map(({ amount, disputeId, taken: before }) =>
-      before === undefined
-        ? providerRefund(locked.charge, ids.next(), { amount, pending: 0, isMed: true, disputeId, providerId: null })
-        : withAmount(before, before.amount + amount)
-    )
-  return { ...applied(locked, [given, taken]), refunds: [ended, ...returns], orderEnd: "refused" }
+  const returns = claimed.map(({ amount, disputeId, taken: before }) =>
+    before === undefined
+      ? providerRefund(locked.charge, ids.next(), { amount, pending: 0, isMed: true, disputeId, providerId: null })
+      : withAmount(before, before.amount + amount)
+  )
+  return { ...applied(locked, [given, ...taken]), refunds: [ended, ...returns], orderEnd: "refused" }
 }
 
 /**

@@ -89,8 +89,13 @@ describe("The end of a refund", () => {
     const change = decideEnd(factsOf(chargedBack, [refundOf(order)], claims), order, refused, ids)
     assert.deepStrictEqual(stepsOf(change), [
       ["charge.refund_failed"],
-      ["charge.charged_back", "returns_in_transit > acquirer: 600"]
+      ["charge.charged_back", "returns_in_transit > acquirer: 500"],
+      ["charge.charged_back", "returns_in_transit > acquirer: 100"]
     ])
+    assert.deepStrictEqual(
+      change.steps.map(({ sourceId }) => sourceId),
+      [ORDER, "a", "b"]
+    )
     const made = { id: "new", status: "completed", providerId: null } as const
     assert.deepStrictEqual(shown(change), [
       failed,
@@ -109,6 +114,21 @@ describe("The end of a refund", () => {
     assert.deepStrictEqual(stepsOf(change), [
       ["charge.refund_failed", "returns_in_transit > blocked: 450", "returns_in_transit > available: 150"]
     ])
+  })
+
+  it("BAL-6, OPR-73: of what was not released before the order, too, and what is not blocked is released in its time", () => {
+    for (const [pending, contested, left] of [
+      [200, 450, "available: 150"],
+      [500, 450, "pending: 50"]
+    ] as const) {
+      const { steps } = decideEnd(
+        factsOf(lockedCharge({ inTransit: 600 }), [refundOf({ ...order, pending })], { contested }),
+        { ...order, pending },
+        refused,
+        ids
+      )
+      assert.include(movementsOf(steps[0]?.movements ?? [])?.join(), `returns_in_transit > ${left}`)
+    }
   })
 
   it("CHG-26: an order whose refund was not stored is a defect", () => {
