@@ -227,38 +227,46 @@ export const makeCaller = (options: CallerOptions) => {
   }
 }
 
-/** The operator who accepts what the bank has twice. */
-export const acceptExceptions = async ({
+/** The operator who accepts what the bank has twice, and repeats what is not answered. It says how much is not. */
+export const makeAccepter = ({
   name,
   random,
   record,
   servers
-}: Pick<CallerOptions, "name" | "random" | "record" | "servers">) => {
-  const server = random.oneOf(servers)
-  const base = `${server.operatorUrl}/operator/v1`
-  const page = await fetch(`${base}/exceptions?status=open&limit=100`, {
-    headers: operator,
-    signal: AbortSignal.timeout(30_000)
-  })
-    .then(async (response) => (await response.json()) as Fields)
-    .catch(() => undefined)
-  for (const exception of rowsOf(page)) {
-    if (textOf(exception, "kind") !== "second_payment" || textOf(exception, "action") !== "") continue
-    const id = textOf(exception, "id")
-    const about = {
-      op: "exception.accept",
-      caller: name,
-      server: server.index,
-      account: textOf(exception, "account_id"),
-      subject: id,
-      key: `accept-${id}`,
-      // What it is worth is in the exception, not in the request.
-      request: { action: "accept", amount: numberOf(exception, "amount") }
-    } as const
-    const headers = { ...operator, "idempotency-key": about.key }
-    await recorded(record, about, `${base}/exceptions/${id}/resolve`, "POST", headers, { action: "accept" })
+}: Omit<CallerOptions, "bank" | "account" | "everybody">) => {
+  const unanswered = new Map<string, Fields>()
+  return async (): Promise<number> => {
+    const server = random.oneOf(servers)
+    const base = `${server.operatorUrl}/operator/v1`
+    const page = await fetch(`${base}/exceptions?status=open&limit=100`, {
+      headers: operator,
+      signal: AbortSignal.timeout(30_000)
+    })
+      .then(async (response) => (await response.json()) as Fields)
+      .catch(() => undefined)
+    for (const exception of rowsOf(page)) {
+      if (textOf(exception, "kind") === "second_payment" && textOf(exception, "action") === "")
+        unanswered.set(textOf(exception, "id"), exception)
+    }
+    for (const [id, exception] of unanswered) {
+      const about = {
+        op: "exception.accept",
+        caller: name,
+        server: server.index,
+        account: textOf(exception, "account_id"),
+        subject: id,
+        key: `accept-${id}`,
+        // What it is worth is in the exception, not in the request.
+        request: { action: "accept", amount: numberOf(exception, "amount") }
+      } as const
+      const headers = { ...operator, "idempotency-key": about.key }
+      const answer = await recorded(record, about, `${base}/exceptions/${id}/resolve`, "POST", headers, {
+        action: "accept"
+      })
+      if (answer !== undefined && answer.status < 500 && answer.status !== 429) unanswered.delete(id)
+    }
+    return unanswered.size
   }
-  return rowsOf(page).length
 }
 
 /** Reads every event from the first on, at any server. */

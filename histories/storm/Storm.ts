@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Fields, type History, rowsOf, textOf } from "../judge/History.ts"
 import { type Bank, startBank } from "./Bank.ts"
-import { acceptExceptions, makeCaller, type Owned, pause, readEvents } from "./Callers.ts"
+import { makeAccepter, makeCaller, type Owned, pause, readEvents } from "./Callers.ts"
 import { type Account, operator, OPERATOR_TOKEN, setUp } from "./Installation.ts"
 import { unleash } from "./Nemesis.ts"
 import { type Database, startDatabase } from "./Postgres.ts"
@@ -100,9 +100,10 @@ const run = async (
   const callers = accounts.flatMap((account, index) =>
     [0, 1, 2].map((nth) => makeCaller({ ...about(`caller ${index}.${nth}`), bank, account, everybody }))
   )
+  const accept = makeAccepter(about("operator"))
   const accepting = (async () => {
     while (!isOver()) {
-      await acceptExceptions(about("operator"))
+      await accept()
       await pause(1000)
     }
   })()
@@ -131,8 +132,8 @@ const run = async (
   await Promise.all(callers.map((caller) => caller.finish(isLate)))
   let open: string | undefined = "MEDs"
   while (!isLate()) {
-    await acceptExceptions(about("operator"))
-    const still = await openWork(record, accounts, servers[0]!)
+    const unanswered = await accept()
+    const still = unanswered > 0 ? "an acceptance is not answered" : await openWork(record, accounts, servers[0]!)
     if (still !== open && still !== undefined) say(`waiting: ${still}`)
     open = still
     if (open === undefined) break
