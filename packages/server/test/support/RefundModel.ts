@@ -151,6 +151,7 @@ export const giveBack = (
     const missing = takeFor(model, more, contested(model))
     const less = Math.max(0, loss.taken - amount)
     moveTo(model, "available", less, ["returned"])
+    moveTo(model, "blocked", Math.min(less, Math.max(0, contested(model) - model.blocked)), ["available"])
     if (leftOf(model) === 0) loseOpen(model)
     return { isApplied: true, unmatched: missing }
   }

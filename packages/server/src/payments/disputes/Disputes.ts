@@ -86,15 +86,12 @@ export class Disputes extends Context.Service<
 
       return Disputes.of({
         reverse: (locked, notification) => {
-          const { amount, atMs, externalId } = notification
-          switch (notification._tag) {
-            case "med.opened":
-              return open(locked, notification)
-            case "charge.refunded":
-              return refunds.giveBack(locked, { as: "refunded", isMed: false, amount, externalId, atMs })
-            case "charge.returned":
-              return refunds.giveBack(locked, { as: notification.as, isMed: true, amount, externalId, atMs })
-          }
+          if (notification._tag === "med.opened") return open(locked, notification)
+          const { amount, atMs, externalId, requestId } = notification
+          const fact = { amount, externalId, requestId, atMs }
+          return notification._tag === "charge.refunded"
+            ? refunds.giveBack(locked, { ...fact, as: "refunded", isMed: false })
+            : refunds.giveBack(locked, { ...fact, as: notification.as, isMed: true })
         },
 
         find,

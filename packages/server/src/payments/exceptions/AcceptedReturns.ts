@@ -60,7 +60,16 @@ export class AcceptedReturns extends Context.Service<
         const more = Math.max(0, Math.min(amount - lost.returned, inAccount(funds) + funds.blocked))
         const less = Math.max(0, lost.returned - amount)
         const parts = splitLoss(more, funds, others)
-        const movements = [...given(parts), { debit: "acquirer", credit: "available", amount: less } as const]
+        const movements = [
+          ...given(parts),
+          { debit: "acquirer", credit: "available", amount: less } as const,
+          // What open MEDs contest, and the account had not.
+          {
+            debit: "available",
+            credit: "blocked",
+            amount: Math.min(less, Math.max(0, others - funds.blocked))
+          } as const
+        ]
         yield* money.move(exception, "exception.charged_back", movements, { disputeId: lost.id })
         yield* disputes.put({ ...lost, returned: lost.returned + more - less, returnId }, undefined)
         return Math.max(0, amount - lost.returned - more)

@@ -46,6 +46,8 @@ export interface ReportedReturn {
   /** Cents. Absent: all that is left. */
   readonly amount: number | undefined
   readonly externalId: string | undefined
+  /** What its requester chose: its name where the provider has none yet. */
+  readonly requestId?: string | undefined
   readonly atMs: number | undefined
 }
 
@@ -108,14 +110,16 @@ export const decideEnd = (
 
 /** A return of the charge's money that the provider reports: the end of the open refund, or one without an order. */
 export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Ids["Service"]): RefundChange => {
-  const { amount, externalId, isMed } = report
+  const { amount, externalId, isMed, requestId } = report
   const { claims, locked, refunds } = facts
   if (!wasPaid(locked.charge)) return nothing(locked)
   const { order } = locked
   const isReported = (id: string) => externalId === id || externalId === providerIdOf(id)
   if (order?.kind === "refund" && isReported(order.id)) return completed(facts, order, ids)
   const isKnown = ({ id, providerId, status }: StoredRefund) =>
-    providerId === externalId || (isReported(id) && status === "completed")
+    providerId === externalId ||
+    (requestId !== undefined && providerId === requestId) ||
+    (isReported(id) && status === "completed")
   if (refunds.some(isKnown)) return nothing(locked)
   const meant = isMed ? medOfReturn(report, unreportedReturns(refunds), claims.open) : {}
   const loss = meant.lost
@@ -304,12 +308,15 @@ const matched = (
   const { funds } = locked
   const more = Math.max(0, Math.min(amount - taken.amount, inAccount(funds) + funds.blocked))
   const less = Math.max(0, taken.amount - amount)
+  const kept = Math.min(less, Math.max(0, sumOf(open) - funds.blocked))
   const step: ChargeStep = {
     reason: "charge.charged_back",
     sourceId: taken.id,
     movements: [
       ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
-      { debit: "acquirer", credit: "available", amount: less }
+      { debit: "acquirer", credit: "available", amount: less },
+      // What open MEDs contest, and the account had not.
+      { debit: "available", credit: "blocked", amount: kept }
     ]
   }
   const change = applied(locked, [step])

@@ -262,4 +262,17 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
       yield* assertLedgerHolds
     })
   )
+
+  it.effect("DSP-7: what a smaller return of a lost MED gives back is blocked for the MEDs that are open", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* charged
+      yield* operated("POST", `/charges/${id}/refund`, { amount: 500, description: "hold@simulator.test" })
+      const [one, other] = [opening(endToEndId, 600), opening(endToEndId, 400)]
+      for (const each of [one, other, lossOf(one)]) assert.strictEqual(yield* notified(each), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
+      yield* notified(returnOf(endToEndId, 450))
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 50 })
+      yield* assertLedgerHolds
+    })
+  )
 })

@@ -61,6 +61,27 @@ const refund = (id: string, body: Fields = {}, idempotencyKey = newKey()) =>
     operate<Exception>("POST", `/operator/v1/exceptions/${id}/refund`, { body, idempotencyKey })
   )
 
+/** A refund of accepted money, as the provider's unclear answer leaves it. */
+const orderedRefund = Effect.fnUntraced(function* (accountId: string, id: string, cents: number) {
+  const sql = yield* SqlClient
+  const [order] = yield* sql<{ id: string }>`
+    INSERT INTO acquirer_orders (id, kind, exception_id, account_id, end_to_end_id, connection_id, amount, pending, state,
+      attempts, due_at, created_at)
+    SELECT uuidv7(), 'return', id, account_id, end_to_end_id, connection_id, ${cents}::bigint, 0, 'ordered', 1,
+      now() + interval '1 hour', now() FROM acquirer_exceptions WHERE id = ${id}::uuid RETURNING id`
+  yield* sql`
+    WITH moved AS (
+      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+        position, day)
+      VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', ${cents}::bigint, ${id}::uuid, 'exception.refund_ordered', now(),
+        1000, now())
+    )
+    UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -${cents}::bigint ELSE ${cents}::bigint END,
+      position = position + CASE kind WHEN 'available' THEN 1 ELSE 0 END
+    WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`
+  return order
+})
+
 const decided = (dispute: Dispute, as: "med.won" | "med.lost") => notified({ _tag: as, disputeId: dispute.id })
 
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs: 0 } }), {
@@ -106,6 +127,19 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
       assert.strictEqual(yield* notified(lossOf(med)), "ignored")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1700, blocked: 0 })
       assert.lengthOf(yield* disputesOf(id), 1)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-14, DSP-7: what a smaller return of a lost MED gives back is blocked for the MEDs that are open", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      yield* orderedRefund(accountId, id, 500)
+      const [one, other] = [medOf(endToEndId, { amount: 600 }), medOf(endToEndId, { amount: 400 })]
+      for (const each of [one, other, lossOf(one)]) assert.strictEqual(yield* notified(each), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 450)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 50 })
       yield* assertLedgerHolds
     })
   )
@@ -251,24 +285,8 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
 
   it.effect("OPR-231: a refund that fails gives the money back, first to the MED that contests it", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient
       const { accountId, endToEndId, id } = yield* accepted()
-      // As the provider's unclear answer leaves it.
-      const [order] = yield* sql<{ id: string }>`
-        INSERT INTO acquirer_orders (id, kind, exception_id, account_id, end_to_end_id, connection_id, amount, pending, state,
-          attempts, due_at, created_at)
-        SELECT uuidv7(), 'return', id, account_id, end_to_end_id, connection_id, 1000, 0, 'ordered', 1,
-          now() + interval '1 hour', now() FROM acquirer_exceptions WHERE id = ${id}::uuid RETURNING id`
-      yield* sql`
-        WITH moved AS (
-          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
-            position, day)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'returns_in_transit', 1000, ${id}::uuid, 'exception.refund_ordered', now(),
-            1000, now())
-        )
-        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN -1000 ELSE 1000 END,
-          position = position + CASE kind WHEN 'available' THEN 1 ELSE 0 END
-        WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'returns_in_transit')`
+      const order = yield* orderedRefund(accountId, id, 1000)
       assertRefused(yield* refund(id), "INVALID_STATE")
       assert.strictEqual(yield* notified(medOf(endToEndId, { amount: 300 })), "applied")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0, returns_in_transit: 1000 })
