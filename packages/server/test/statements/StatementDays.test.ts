@@ -85,8 +85,9 @@ const imported = (files: ReadonlyArray<Uint8Array>): ReadonlyArray<BankLine> => 
     let turn = turns.next()
     while (turn.done !== true) turn = turns.next()
     const { lines } = Result.getOrThrow(turn.value)
+    const isNamed = hasIds(lines)
     for (const line of unionOf(stored, lines).added) {
-      stored.push({ ...line, id: String(stored.length).padStart(6, "0"), hasIds: hasIds(lines) })
+      stored.push({ ...line, id: String(stored.length).padStart(6, "0"), hasIds: isNamed })
     }
   }
   return stored

@@ -34,8 +34,8 @@ const storedOf = (files: ReadonlyArray<ReadonlyArray<StatementLine>>) => {
       assert.notMatch(stored[at]!.endToEndId ?? "", /[a-z]/, "only a line without its id gets one")
       stored[at] = { ...each, hasIds: true }
     }
-    for (const each of added)
-      stored.push({ ...each, id: String(stored.length).padStart(3, "0"), hasIds: hasIds(lines) })
+    const isNamed = hasIds(lines)
+    for (const each of added) stored.push({ ...each, id: String(stored.length).padStart(5, "0"), hasIds: isNamed })
     return added.length
   })
   return { stored, counts }
