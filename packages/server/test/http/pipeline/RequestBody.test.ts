@@ -36,7 +36,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
           ["--b\r\nContent-Disposition: x", "The request body is a form. It must be JSON, sent as application/json."],
           ['{"amount":1000,}', "The request body is not JSON, at line 1 column 16."],
           ['{\n  "secret": hush}', "The request body is not JSON."],
-          ['{"amount":1000', "The request body is not JSON, at line 1 column 15."],
+          ['{"amount":1000', "The request body is JSON that ends too early."],
           ['{"amount":', "The request body is JSON that ends too early."],
           ['{"customer":{"name":"Ana', "The request body is JSON that ends too early."]
         ] as const) {
