@@ -23,6 +23,8 @@ interface ModelCharge {
   readonly method: "pix" | "boleto" | "card"
   status: string
   awaitsRelease: boolean
+  /** A MED took it, and no return was reported. */
+  lacksReturn: boolean
   readonly events: Array<string>
 }
 
@@ -272,6 +274,7 @@ const createCharge = (world: World, command: Extract<Command, { kind: "create-ch
     method,
     status: "processing",
     awaitsRelease: false,
+    lacksReturn: false,
     events: []
   }
   world.charges.push(charge)
@@ -356,7 +359,12 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       return "applied"
     case "return": {
       if (!isSettled(world, command.charge)) return reverseUnpaid(world, command)
-      if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
+      if (charge.status !== "paid" && charge.status !== "infraction") {
+        // The return of a MED that was lost before, which gets a name.
+        if (!charge.lacksReturn) return "ignored"
+        charge.lacksReturn = false
+        return "applied"
+      }
       const unannounced = charge.status === "paid" && charge.method === "pix"
       goesBack(world, command.charge, command.as)
       if (unannounced) {
@@ -452,6 +460,7 @@ const actOnDispute = (world: World, index: number, action: DisputeAction): strin
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       if (dispute.status === "won") lose(dispute)
       goesBack(world, dispute.charge, "charged_back")
+      charge.lacksReturn = true
       return "applied"
     }
   }
