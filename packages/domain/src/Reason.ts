@@ -16,7 +16,7 @@ export const got = (value: unknown): string => {
   if (value === undefined) return ""
   if (typeof value === "string") return `, got text of ${counted([...value].length, "character")}`
   if (Array.isArray(value)) return `, got a list of ${value.length}`
-  if (typeof value === "number" && String(value).replace(/\D/g, "").length > 8) return ", got a long number"
+  if (typeof value === "number" && String(value).length > 8) return ", got a long number"
   return `, got ${typeof value === "bigint" ? "a BigInt" : Object(value) === value ? "an object" : String(value)}`
 }
 
