@@ -116,6 +116,43 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Refunds o
     })
   )
 
+  it.effect(
+    "OPR-70, OPR-290: the list of returns has those of a charge, a state, an account and amounts, in any combination",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const [one, other] = [yield* paidCharge(key, 1000), yield* paidCharge(key, 1000)]
+        yield* refund(one.id, { amount: 300 })
+        const { refunds } = yield* refund(one.id, { amount: 200, ...onHold })
+        yield* simulated(`/refunds/${refunds.find(({ status }) => status === "processing")!.id}/fail`, { reason: "x" })
+        yield* refund(one.id, { amount: 100, ...onHold })
+        yield* refund(other.id, { amount: 50 })
+        const amountsOf = (query: string) =>
+          Effect.map(operated<{ data: ReadonlyArray<Refund> }>("GET", `/refunds?${query}`), ({ data }) =>
+            data.map(({ amount }) => Number(amount)).toReversed()
+          )
+        const [charge, account] = [`charge_id=${one.id}`, `account_id=${accountId}`]
+        for (const [query, amounts] of [
+          [charge, [300, 200, 100]],
+          [`${charge}&status=completed`, [300]],
+          [`${charge}&status=failed`, [200]],
+          [`${charge}&status=processing&amount_min=100`, [100]],
+          [`${charge}&amount_min=150&amount_max=250`, [200]],
+          [`${charge}&amount_max=250`, [200, 100]],
+          [account, [300, 200, 100, 50]],
+          [`${account}&status=completed`, [300, 50]],
+          [`${account}&status=completed&amount_max=100`, [50]],
+          [`${account}&amount_min=100`, [300, 200, 100]]
+        ] as const) {
+          assert.deepStrictEqual(yield* amountsOf(query), [...amounts] as Array<number>, query)
+        }
+        const { data } = yield* operated<{ data: ReadonlyArray<Refund> }>("GET", "/refunds?status=failed&limit=100")
+        assert.isNotEmpty(data)
+        for (const { completed_at, status } of data) assert.deepStrictEqual([status, completed_at], ["failed", null])
+      })
+  )
+
   it.effect("BAL-6: a part takes what is not released first, and the release keeps the rest", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
