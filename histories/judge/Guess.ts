@@ -21,10 +21,7 @@ export const setsBefore = (
   const [releases, moves] = [open.filter(isRelease), open.filter((each) => !isRelease(each))]
   const placed = moves.filter(hasPlace).toSorted(byPlace)
   // Refunds, and what is accepted: nobody says when.
-  const others = moves
-    .filter((each) => !hasPlace(each))
-    .toSorted((a, b) => b.from - a.from)
-    .slice(0, MOST_OTHERS)
+  const others = moves.filter((each) => !hasPlace(each)).toSorted((a, b) => b.from - a.from)
   const prefixes = prefixesOf(releases.toSorted(byPlace))
   const missing = less(less(read.shown, state), sumOf(forced))
   let looks = 0
@@ -70,7 +67,6 @@ const hasPlace = ({ place }: Step) => place !== undefined
 export const byPlace = (a: Step, b: Step) => (a.place ?? Infinity) - (b.place ?? Infinity) || a.from - b.from
 
 const MOST_SETS = 6
-const MOST_OTHERS = 6
 const MOST_LOOKS = 200_000
 
 /** Finds subsets with a sum: each half's sums are made, and what the other half has to add is looked up. */

@@ -19,6 +19,7 @@ import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
 import { CurrentRequest } from "../base/observability/RequestContext.ts"
 import { Ids } from "../base/Ids.ts"
 import { type CreatedBetween, idsBetween, type Page, readPage } from "../database/statements/Paging.ts"
+import { type LockedTable, lockRow } from "../database/RowLock.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { is } from "../database/statements/Seek.ts"
 import { statement, value } from "../database/statements/Statement.ts"
@@ -58,7 +59,7 @@ export interface AuditChange {
 }
 
 export interface ChangedRow {
-  readonly table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections"
+  readonly table: LockedTable
   readonly id: string
 }
 
@@ -154,7 +155,7 @@ export class AuditLog extends Context.Service<
           (action, { id, table }, before, changes) =>
           <A extends { readonly id: string }, E, R>(change: Effect.Effect<A, E, R>) =>
             Effect.gen(function* () {
-              yield* sql.unsafe(`SELECT FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+              yield* lockRow(sql, table, id)
               const recorded = changeOf(yield* before, changes)
               return yield* Effect.tap(change, (result) => record(action, result.id, recorded))
             }).pipe(sql.withTransaction, runToCompletion(sql)),

@@ -23,6 +23,7 @@ import type { Fields } from "../../../operators/approvals/ApprovalRow.ts"
 import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
 import { clusterIdentifier, Installation } from "../../../operators/Installation.ts"
 import { Operators, rightsOf } from "../../../operators/Operators.ts"
+import { lockRow } from "../../../database/RowLock.ts"
 import { ChargeStore } from "../../../payments/charges/ChargeStore.ts"
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { HandSettlements } from "../../../payments/exceptions/HandSettlements.ts"
@@ -40,7 +41,7 @@ export const approvalFacts = Effect.gen(function* () {
   /** The account whose money moves, or that is changed. */
   const ofAccount = Effect.fnUntraced(function* (id: string | null) {
     if (id === null) return {}
-    yield* lock(sql, "accounts", id)
+    yield* lockRow(sql, "accounts", id)
     const { connection_id, default_connection_id, name, status } = yield* accounts.get(id)
     return { account_name: name, account_status: status, account_connection: connection_id ?? default_connection_id }
   })
@@ -142,24 +143,24 @@ const lockedResources = Effect.gen(function* () {
   const charges = yield* ChargeStore
 
   const ofApplication = Effect.fnUntraced(function* (id: string) {
-    yield* lock(sql, "applications", id)
+    yield* lockRow(sql, "applications", id)
     const { active, name } = yield* accounts.getApplication(id)
     return { application_name: name, application_active: active }
   })
 
   const ofKey = Effect.fnUntraced(function* (id: string, request: Fields) {
-    yield* lock(sql, "api_keys", id)
+    yield* lockRow(sql, "api_keys", id)
     const key = toApiKey(yield* keys.get(id))
     return { ...named(request, key), name: key.name, revoked_at: key.revoked_at }
   })
 
   const ofOperator = Effect.fnUntraced(function* (id: string) {
-    yield* lock(sql, "operators", id)
+    yield* lockRow(sql, "operators", id)
     return yield* operators.get(id)
   })
 
   const ofConnection = Effect.fnUntraced(function* (id: string, request: Fields) {
-    yield* lock(sql, "acquirer_connections", id)
+    yield* lockRow(sql, "acquirer_connections", id)
     const fields = connectionFields(yield* connections.get(id))
     const { mtls, name, pix_key, settings, url, version } = fields
     return { ...named(request, fields), name, pix_key, version, settings, mtls, url }
@@ -190,12 +191,6 @@ const lockedResources = Effect.gen(function* () {
 
   return { ofApplication, ofCluster, ofConnection, ofDefault, ofException, ofKey, ofOperator }
 })
-
-const lock = (
-  sql: SqlClient,
-  table: "accounts" | "applications" | "api_keys" | "operators" | "acquirer_connections",
-  id: string
-) => sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
 
 /** The names of the accounts and connections that fields point to. */
 const namesIn = Effect.fnUntraced(function* (sql: SqlClient, ...all: ReadonlyArray<Fields>) {
