@@ -270,7 +270,7 @@ const failed = (
   const blocked = Math.min(left, claims.contested)
   const rest = left - blocked
   // What MEDs claim is of `pending` first (BAL-6).
-  const pending = Math.min(rest, Math.max(0, order.pending - lost - blocked))
+  const pending = Math.max(0, order.pending - lost - blocked)
   const given: ChargeStep = {
     reason: "charge.refund_failed",
     sourceId: order.id,
