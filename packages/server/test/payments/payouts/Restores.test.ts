@@ -65,6 +65,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
           yield* submittedPayout(bank.key, lost.id)
           yield* Effect.promise(() => bank.double.settle())
           const [sent] = sentBy(bank)
+          yield* sql`UPDATE payouts SET due_at = now() WHERE id = ${lost.id}::uuid AND status = 'processing'`
           yield* forgotten(lost.id)
           yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(sent!.id, 200))
           yield* sweepNow(bank)
