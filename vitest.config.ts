@@ -17,6 +17,7 @@
  * that are of its own service.
  */
 import { appendFileSync, mkdirSync } from "node:fs"
+import { stripVTControlCharacters } from "node:util"
 
 import { defineConfig } from "vitest/config"
 import type { Reporter } from "vitest/reporters"
@@ -74,7 +75,7 @@ const runtimes = [
 ]
 
 /**
- * Lists at the end, last of all, the tests that failed, with their first errors, which name the seed of a random test. The list is in
+ * Lists at the end, last of all, the tests that failed, with their errors and differences, which name the seed of a random test. The list is in
  * `.vitest/failed.txt` too: where one run follows another, it is shown again after the last one.
  */
 const failures = (): Reporter => {
@@ -83,7 +84,9 @@ const failures = (): Reporter => {
     onTestCaseResult: (test) => {
       const { errors = [], state } = test.result()
       if (state !== "failed") return
-      const messages = errors.map(({ message }) => message.slice(0, 1000).replaceAll(/^/gm, "    "))
+      const messages = errors.map(({ diff = "", message }) =>
+        `${message}\n${stripVTControlCharacters(diff)}`.trimEnd().slice(0, 2000).replaceAll(/^/gm, "    ")
+      )
       failed.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...messages].join("\n"))
     },
     onTestRunEnd: () => {
