@@ -128,6 +128,7 @@ export const fail = (model: RefundModel): void => {
   moveTo(model, "pending", Math.min(model.inTransit, Math.max(0, pending - claimed)), ["inTransit"])
   moveTo(model, "available", model.inTransit, ["inTransit"])
   model.order = undefined
+  if (leftOf(model) === 0) loseOpen(model)
 }
 
 /** A return that the provider made by itself. False where it changes nothing. */
@@ -151,7 +152,7 @@ export const giveBack = (
     const missing = takeFor(model, more, contested(model))
     const less = Math.max(0, loss.taken - amount)
     moveTo(model, "available", less, ["returned"])
-    moveTo(model, "blocked", Math.min(less, Math.max(0, contested(model) - model.blocked)), ["available"])
+    moveTo(model, "blocked", Math.min(less, Math.max(0, contested(model) - model.blocked)), ["pending", "available"])
     if (leftOf(model) === 0) loseOpen(model)
     return { isApplied: true, unmatched: missing }
   }

@@ -246,8 +246,7 @@ const completed = (
         completedAtMs: ids.next().epochMs
       }
     ],
-    orderEnd: "done",
-    isEmpty
+    orderEnd: "done"
   }
 }
 
@@ -316,15 +315,13 @@ const matched = (
       ...movementsFrom(splitLoss(more, funds, sumOf(open)), "acquirer"),
       { debit: "acquirer", credit: "available", amount: less },
       // What open MEDs contest, and the account had not.
-      { debit: "available", credit: "blocked", amount: kept }
+      ...movementsFrom(splitAccount(kept, funds), "blocked")
     ]
   }
-  const change = applied(locked, [step])
   return {
-    ...change,
+    ...applied(locked, [step]),
     unmatched: Math.max(0, amount - taken.amount - more),
-    refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }],
-    isEmpty: leftOf(change.after.funds) === 0
+    refunds: [{ ...withAmount(taken, taken.amount + more - less), providerId: externalId }]
   }
 }
 
@@ -360,7 +357,6 @@ const returned = (
     ...applied(locked, [step]),
     unmatched: amount === undefined ? 0 : wanted - given,
     refunds: [refund],
-    isEmpty,
     // Disputes are of Pix only: other returns emit the charge's event alone.
     arrivedLost: isMed && probable === undefined && charge.method === "pix" ? given : 0
   }
@@ -369,18 +365,21 @@ const returned = (
 export const wasPaid = ({ status }: StoredCharge) =>
   status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
 
-const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false })
+const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false, isEmpty: false })
 
-const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): RefundChange => ({
-  isApplied: true,
-  unmatched: 0,
-  after: steps.reduce(afterStep, locked),
-  steps,
-  refunds: [],
-  orderEnd: undefined,
-  isEmpty: false,
-  arrivedLost: 0
-})
+const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): RefundChange => {
+  const after = steps.reduce(afterStep, locked)
+  return {
+    isApplied: true,
+    unmatched: 0,
+    after,
+    steps,
+    refunds: [],
+    orderEnd: undefined,
+    isEmpty: leftOf(after.funds) === 0,
+    arrivedLost: 0
+  }
+}
 
 const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)
 

@@ -102,6 +102,7 @@ describe("The end of a refund", () => {
       { ...made, amount: 500, disputeId: "a" },
       { ...made, amount: 100, disputeId: "b" }
     ])
+    assert.isTrue(change.isEmpty, "DSP-7: what contests the charge is lost")
   })
 
   it("OPR-73: of what is left, open MEDs block what they contest", () => {

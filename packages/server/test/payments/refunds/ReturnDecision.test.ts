@@ -191,6 +191,14 @@ describe("The return of a MED whose loss was reported before", () => {
     assert.isFalse(more.isEmpty)
   })
 
+  it("BAL-6, DSP-7: of less leaves what other MEDs contest blocked, first of what is not released", () => {
+    const locked = lockedCharge({ pending: 60, available: 500, blocked: 40 }, { status: "charged_back" })
+    const change = decideReturn(factsOf(locked, [lostBefore(400)], { open: [openMed("b", 140)] }), medReport(150), ids)
+    assert.deepStrictEqual(stepsOf(change), [
+      ["charge.charged_back", "acquirer > available: 250", "pending > blocked: 60", "available > blocked: 40"]
+    ])
+  })
+
   it("DSP-7: is another return, where the provider has reported that of the loss", () => {
     const reported = lostBefore(300, { providerId: "D7" })
     const locked = lockedCharge({ available: 700 }, { status: "charged_back" })
