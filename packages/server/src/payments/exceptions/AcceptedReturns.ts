@@ -49,6 +49,13 @@ export class AcceptedReturns extends Context.Service<
       const { decide } = yield* ExceptionDisputes
       const money = yield* AcceptedMoney
 
+      /** Nothing is left of the money. */
+      const loseOpen = Effect.fnUntraced(function* (exceptionId: string) {
+        for (const dispute of yield* disputes.lockOfException(exceptionId)) {
+          if (isOpen(dispute)) yield* decide(dispute, "lost")
+        }
+      })
+
       /** The loss of a MED was reported before: only the difference moves. */
       const match = Effect.fnUntraced(function* (
         { exception, funds }: Accepted,
@@ -72,6 +79,7 @@ export class AcceptedReturns extends Context.Service<
         ]
         yield* money.move(exception, "exception.charged_back", movements, { disputeId: lost.id })
         yield* disputes.put({ ...lost, returned: lost.returned + more - less, returnId }, undefined)
+        if (less === 0 && more === leftOf(funds)) yield* loseOpen(exception.id)
         return Math.max(0, amount - lost.returned - more)
       })
 
@@ -104,10 +112,12 @@ export class AcceptedReturns extends Context.Service<
         if (amount <= 0) return missing
         const parts = splitLoss(amount, funds, contestedByOthers(all, probable?.id))
         yield* money.giveBack(exception, "exception.charged_back", given(parts), reversal.externalId)
+        const isEmpty = amount === leftOf(funds)
         // Where nothing is left, the MED ends with it. Otherwise the provider decides which one is lost.
-        if (probable !== undefined && amount === leftOf(funds))
+        if (probable !== undefined && isEmpty)
           yield* decide(probable, "lost", { returned: amount, returnId: externalId })
         else yield* putArrived(accepted, amount, { ...reversal, externalId })
+        if (isEmpty) yield* loseOpen(exception.id)
         return missing
       })
 
@@ -121,10 +131,7 @@ export class AcceptedReturns extends Context.Service<
         const missing = wanted === undefined ? 0 : asked - amount
         if (amount <= 0) return missing
         yield* money.giveBack(exception, "exception.returned", given(splitReturn(amount, funds)), externalId)
-        if (amount < leftOf(funds)) return missing
-        for (const dispute of yield* disputes.lockOfException(exception.id)) {
-          if (isOpen(dispute)) yield* decide(dispute, "lost")
-        }
+        if (amount === leftOf(funds)) yield* loseOpen(exception.id)
         return missing
       })
 

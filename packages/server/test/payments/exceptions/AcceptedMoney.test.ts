@@ -159,6 +159,24 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
+  it.effect.each([{ isLost: true }, { isLost: false }])(
+    "BAL-14, DSP-7: a MED's return that leaves nothing ends every MED (one was lost before: $isLost)",
+    ({ isLost }) =>
+      Effect.gen(function* () {
+        const { accountId, endToEndId, id } = yield* accepted()
+        const [one, other] = [medOf(endToEndId, { amount: 600 }), medOf(endToEndId, { amount: 400 })]
+        for (const each of [one, other, ...(isLost ? [lossOf(one)] : [])])
+          assert.strictEqual(yield* notified(each), "applied")
+        assert.strictEqual(yield* notified(returnOf(endToEndId, 1000)), "applied")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+        assert.deepStrictEqual(
+          (yield* disputesOf(id)).map(({ status }) => status),
+          ["lost", "lost"]
+        )
+        yield* assertLedgerHolds
+      })
+  )
+
   it.effect.each([{ isFirst: true }, { isFirst: false }])(
     "BAL-14, DSP-10: of a payment of which a MED's return took a part, and whose rest is accepted, it takes nothing more (MED first: $isFirst)",
     ({ isFirst }) =>
