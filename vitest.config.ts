@@ -99,7 +99,12 @@ const failures = (): Reporter => {
   }
 }
 
-const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000 }
+const shared = {
+  isolate: false,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  setupFiles: ["packages/server/test/support/WholeDay.ts"]
+}
 
 export default defineConfig({
   test: {

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Download } from "playwright-core"
-import { closeDays, refuseCloses, todayLasts } from "../support/Closing.ts"
+import { closeDays, refuseCloses } from "../support/Closing.ts"
 import { operated, paidCharge, paidOut, payoutReaching } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, plain, visiting, waitForCount, waitForTexts } from "./Visit.ts"
@@ -107,7 +107,6 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
     "OPR-260, OPR-262: a statement has the balance after each line, and opening and closing of the period; lines lead to what is behind",
     () =>
       Effect.gen(function* () {
-        yield* todayLasts
         const { makeCaller, operatorToken, operatorUrl } = yield* TestService
         const { accountId, key } = yield* makeCaller({ account: { payout_fee: { fixed: 30, basis_points: 0 } } })
         yield* paidCharge(key, 12_345, { reference: "order-17" })

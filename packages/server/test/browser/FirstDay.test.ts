@@ -2,7 +2,6 @@
 import { layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { created } from "../support/ChargeRequests.ts"
-import { todayLasts } from "../support/Closing.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting, waitForCount } from "./Visit.ts"
 
@@ -11,7 +10,6 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
     "OPR-170: sign in, create an account, an application and a key, see a charge arrive, pay it, return a part, and see the money",
     () =>
       Effect.gen(function* () {
-        yield* todayLasts
         const { operatorToken, operatorUrl } = yield* TestService
         const runPromise = Effect.runPromiseWith(yield* Effect.context<TestService>())
         yield* visiting(operatorUrl, async (visit) => {

@@ -3,7 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "../support/ChargeRequests.ts"
-import { todayLasts } from "../support/Closing.ts"
 import { funded, operated, paidCharge } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
@@ -32,7 +31,6 @@ const world = Effect.gen(function* () {
 layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestServices: true })("Tasks", (it) => {
   it.effect.skipIf(!hasBrowser)("a list has any hours of any day, an account, and chips that remove each filter", () =>
     Effect.gen(function* () {
-      yield* todayLasts
       const { operatorToken, operatorUrl } = yield* TestService
       const { accountId } = yield* world
       yield* visiting(operatorUrl, async (visit) => {

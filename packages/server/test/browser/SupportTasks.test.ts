@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers } from "../support/Approvals.ts"
 import { created } from "../support/ChargeRequests.ts"
-import { todayLasts } from "../support/Closing.ts"
 import { med } from "../support/Disputes.ts"
 import { funded, operated, paidCharge } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
@@ -38,7 +37,6 @@ const found = (q: string) =>
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of support", (it) => {
   it.effect.skipIf(!hasBrowser)("a charge is found by whatever a customer says: one field, no click", () =>
     Effect.gen(function* () {
-      yield* todayLasts
       const { operatorToken, operatorUrl } = yield* TestService
       const sql = yield* SqlClient
       const { key } = yield* funded(100)
@@ -195,7 +193,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Tasks of 
 
 /** Three charges that failed between 14 and 15 h of yesterday in Brazil, and one before, each created an hour earlier. */
 const failedYesterday = Effect.gen(function* () {
-  yield* todayLasts
   const sql = yield* SqlClient
   const { key } = yield* funded(100)
   const { id } = yield* created(key, { amount: 9900 })

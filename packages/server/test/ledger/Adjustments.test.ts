@@ -11,7 +11,7 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import { closeDays } from "../support/Closing.ts"
 import { assertLedgerHolds, availableOf, entriesOf, funded, operated } from "../support/Money.ts"
 import { withoutFourEyes } from "../support/Operators.ts"
-import { type Call, type Fields, newKey, TestService } from "../support/TestService.ts"
+import { type Call, type Fields, newKey, TestService, whenFree } from "../support/TestService.ts"
 
 const adjust = (call: Call, body: Fields, idempotencyKey?: string) =>
   call<Adjustment>("POST", "/operator/v1/adjustments", { body, idempotencyKey })
@@ -97,9 +97,13 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       const { accountId, key } = yield* funded(1000)
       const body = { account_id: accountId, amount: 7, reason: "rounding" }
       const idempotencyKey = newKey()
-      const answers = yield* Effect.forEach(Array.from({ length: 20 }), () => adjust(operate, body, idempotencyKey), {
-        concurrency: "unbounded"
-      })
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => whenFree(adjust(operate, body, idempotencyKey)),
+        {
+          concurrency: "unbounded"
+        }
+      )
       assert.strictEqual(new Set(answers.map((answer) => answer.body.id)).size, 1, answers[0]!.text)
       assert.isTrue(answers.every(({ status }) => status === 201))
       assertRefused(yield* adjust(operate, { ...body, amount: 8 }, idempotencyKey), "IDEMPOTENCY_KEY_REUSED")

@@ -19,6 +19,7 @@ import {
 } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
 import { gauge } from "../support/RawConnection.ts"
+import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -185,10 +186,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Daily clo
           const isConnection = of === "connection"
           assert.deepStrictEqual(yield* overdue, [{ owner_id: broken, is_connection: isConnection, day: line!.day }])
           // By the service's clock too.
-          yield* tampered(
+          const opened = tampered(
             `UPDATE ledger_accounts SET open_day = '2026-01-02' WHERE owner_id = '${broken}' AND open_day IS NOT NULL`
           )
-          assert.strictEqual(yield* counted, isConnection ? 0 : 1)
+          // The service's own round finds no line of that day, and opens the day of the next one.
+          yield* eventually(Effect.andThen(opened, counted), (count) => count === (isConnection ? 0 : 1))
           yield* allowCloses(on)
           yield* closeDays(ahead)
           assert.deepStrictEqual(yield* overdue, [])

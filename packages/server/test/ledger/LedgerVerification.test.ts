@@ -1,6 +1,7 @@
 /** The verification of the ledger: what it reads, and what it finds on either side of a close. */
 import { assert, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -10,7 +11,7 @@ import type { Close } from "@pix-payments/api/operator/Books"
 import * as LedgerWatch from "../../src/alerts/LedgerWatch.ts"
 import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { OverdueCloses } from "../../src/ledger/OverdueCloses.ts"
-import { closeDays, daysAhead, tampered } from "../support/Closing.ts"
+import { closeDays, daysAhead, refuseCloses, tampered } from "../support/Closing.ts"
 import { notified, paymentOf } from "../support/Exceptions.ts"
 import { assertLedgerHolds, operated, paidCharge, verification, type Verification } from "../support/Money.ts"
 import { makeOperator } from "../support/Operators.ts"
@@ -115,6 +116,7 @@ layer(TestService.layer(), { excludeTestServices: true })("A day that ended", (i
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* notified(paymentOf("", { amount: 900 }))
+      yield* refuseCloses(SIMULATOR_CONNECTION, "INSERT ON closes")
       yield* tampered("UPDATE ledger_transfers SET day = day - 1")
       yield* tampered("UPDATE ledger_accounts SET open_day = open_day - 1 WHERE open_day IS NOT NULL")
       const { closes } = yield* operated<Verification>("GET", "/ledger/verify?full=true")

@@ -158,11 +158,17 @@ layer(service, { excludeTestServices: true })("Statistics", (it) => {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
       const { accountId, key } = yield* makeCaller()
-      const { id } = yield* paidCharge(key, 4590)
-      const [day] = yield* sql<{ date: string }>`
-        UPDATE charges SET paid_at = ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3 + time '23:50')
-          AT TIME ZONE 'America/Sao_Paulo'
-        WHERE id = ${id}::uuid RETURNING ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3)::text AS date`
+      const [day] = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          // Nothing is counted before its day is another.
+          yield* sql`SELECT FROM status_counts_position FOR UPDATE`
+          const { id } = yield* paidCharge(key, 4590)
+          return yield* sql<{ date: string }>`
+            UPDATE charges SET paid_at = ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3 + time '23:50')
+              AT TIME ZONE 'America/Sao_Paulo'
+            WHERE id = ${id}::uuid RETURNING ((now() AT TIME ZONE 'America/Sao_Paulo')::date - 3)::text AS date`
+        })
+      )
       const ofDay = Effect.map(statsOf(accountId), ({ timezone, volume_per_day }) => {
         assert.strictEqual(timezone, "America/Sao_Paulo")
         return volume_per_day.map(({ date, received }) => ({ date, received }))

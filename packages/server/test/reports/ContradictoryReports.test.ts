@@ -26,193 +26,187 @@ import { makeApprovers } from "../support/Approvals.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { TestService } from "../support/TestService.ts"
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
-  "An outcome that the bank changes",
-  (it) => {
-    it.effect("BAL-16, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
-      Effect.gen(function* () {
-        const bank = yield* fundedBank
-        const { payouts } = bank.double.provider
-        const { id } = yield* paidOut(bank.key, { amount: 5000 })
-        yield* submittedPayout(bank.key, id)
-        const atBank = yield* idAtProvider(id)
-        payouts.settle(atBank, closed)
-        yield* sweepNow(bank)
-        yield* payoutReaching(bank.key, id, "failed")
-        for (let round = 0; round < 2; round += 1) {
-          payouts.settle(atBank, { overrules: true })
-          yield* sweepNow(bank)
-          yield* sweepNow(bank)
-          const [exception, ...others] = yield* openOf(bank)
-          assert.deepInclude(exception!, { payout_id: id, unallocated: -5000, account_id: bank.accountId })
-          assert.deepStrictEqual(others, [])
-          yield* assertBooks(bank)
-          if (round === 0) {
-            yield* resolved(exception!.id, { action: "accept" })
-            assert.strictEqual(yield* availableOf(bank.key), 0)
-          }
-          payouts.settle(atBank, { ...closed, overrules: true })
-          yield* sweepNow(bank)
-          assert.deepStrictEqual(yield* openOf(bank), [])
-          assert.strictEqual(yield* availableOf(bank.key), 5000)
-          yield* assertBooks(bank)
-        }
-        // A part of it comes back in between.
+layer(connectedServiceLayer(), { excludeTestServices: true })("An outcome that the bank changes", (it) => {
+  it.effect("BAL-16, OPR-95: of a payout is found by the sweep, whichever way and however often it changes", () =>
+    Effect.gen(function* () {
+      const bank = yield* fundedBank
+      const { payouts } = bank.double.provider
+      const { id } = yield* paidOut(bank.key, { amount: 5000 })
+      yield* submittedPayout(bank.key, id)
+      const atBank = yield* idAtProvider(id)
+      payouts.settle(atBank, closed)
+      yield* sweepNow(bank)
+      yield* payoutReaching(bank.key, id, "failed")
+      for (let round = 0; round < 2; round += 1) {
         payouts.settle(atBank, { overrules: true })
         yield* sweepNow(bank)
-        Result.getOrThrow(payouts.receiveReturn(atBank, 2000))
-        for (let round = 0; round < 2; round += 1) {
-          yield* sweepNow(bank)
-          yield* assertBooks(bank)
-          payouts.settle(atBank, { ...closed, overrules: true })
-          yield* sweepNow(bank)
-          payouts.settle(atBank, { overrules: true })
+        yield* sweepNow(bank)
+        const [exception, ...others] = yield* openOf(bank)
+        assert.deepInclude(exception!, { payout_id: id, unallocated: -5000, account_id: bank.accountId })
+        assert.deepStrictEqual(others, [])
+        yield* assertBooks(bank)
+        if (round === 0) {
+          yield* resolved(exception!.id, { action: "accept" })
+          assert.strictEqual(yield* availableOf(bank.key), 0)
         }
+        payouts.settle(atBank, { ...closed, overrules: true })
+        yield* sweepNow(bank)
+        assert.deepStrictEqual(yield* openOf(bank), [])
+        assert.strictEqual(yield* availableOf(bank.key), 5000)
+        yield* assertBooks(bank)
+      }
+      // A part of it comes back in between.
+      payouts.settle(atBank, { overrules: true })
+      yield* sweepNow(bank)
+      Result.getOrThrow(payouts.receiveReturn(atBank, 2000))
+      for (let round = 0; round < 2; round += 1) {
         yield* sweepNow(bank)
         yield* assertBooks(bank)
-        // A sweep of what is known writes nothing.
-        const recorded = yield* notificationsOf(bank)
+        payouts.settle(atBank, { ...closed, overrules: true })
         yield* sweepNow(bank)
-        assert.strictEqual(yield* notificationsOf(bank), recorded)
-        yield* assertLedgerHolds
-      })
-    )
+        payouts.settle(atBank, { overrules: true })
+      }
+      yield* sweepNow(bank)
+      yield* assertBooks(bank)
+      // A sweep of what is known writes nothing.
+      const recorded = yield* notificationsOf(bank)
+      yield* sweepNow(bank)
+      assert.strictEqual(yield* notificationsOf(bank), recorded)
+      yield* assertLedgerHolds
+    })
+  )
 
-    it.effect("BAL-16, OPR-92: of a payout is asked for when a callback names it", () =>
+  it.effect("BAL-16, OPR-92: of a payout is asked for when a callback names it", () =>
+    Effect.gen(function* () {
+      const bank = yield* fundedBank
+      const { payouts, webhooks } = bank.double.provider
+      const { id } = yield* paidOut(bank.key, { amount: 5000 })
+      yield* submittedPayout(bank.key, id)
+      const atBank = yield* idAtProvider(id)
+      Result.getOrThrow(webhooks.put(bank.double.key, bank.url))
+      const sql = yield* SqlClient
+      yield* sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${bank.connectionId}::uuid`
+      payouts.settle(atBank, {})
+      yield* payoutReaching(bank.key, id, "completed")
+      payouts.settle(atBank, { ...closed, overrules: true })
+      yield* Effect.promise(() => bank.double.settle())
+      const [exception] = yield* eventually(openOf(bank), ({ length }) => length > 0)
+      assert.deepInclude(exception!, { payout_id: id, unallocated: 5000, provider_outcome: "failed" })
+      yield* assertBooks(bank)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect(
+    "BAL-16, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
+    () =>
       Effect.gen(function* () {
         const bank = yield* fundedBank
-        const { payouts, webhooks } = bank.double.provider
-        const { id } = yield* paidOut(bank.key, { amount: 5000 })
-        yield* submittedPayout(bank.key, id)
-        const atBank = yield* idAtProvider(id)
-        Result.getOrThrow(webhooks.put(bank.double.key, bank.url))
         const sql = yield* SqlClient
-        yield* sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${bank.connectionId}::uuid`
-        payouts.settle(atBank, {})
-        yield* payoutReaching(bank.key, id, "completed")
-        payouts.settle(atBank, { ...closed, overrules: true })
-        yield* Effect.promise(() => bank.double.settle())
-        const [exception] = yield* eventually(openOf(bank), ({ length }) => length > 0)
-        assert.deepInclude(exception!, { payout_id: id, unallocated: 5000, provider_outcome: "failed" })
+        const { receipts } = bank.double.provider
+        const [charge] = yield* pendingCharges(bank, 1, 3000)
+        const [pix] = payAll(bank, [charge!])
+        yield* sweepNow(bank)
+        yield* reaching(bank.key, charge!.id, "paid")
+        yield* operated("POST", `/charges/${charge!.id}/refund`, {})
+        const [order] = yield* sql<{ id: string }>`
+          SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
+        const end = (outcome: object) =>
+          Effect.andThen(
+            Effect.sync(() =>
+              Result.getOrThrow(receipts.settleReturn(pix!.endToEndId, providerIdOf(order!.id), outcome))
+            ),
+            sweepNow(bank)
+          )
+        yield* end(closedReturn)
+        yield* assertBooks(bank)
+        yield* end({ overrules: true })
+        yield* reaching(bank.key, charge!.id, "refunded")
+        assert.deepStrictEqual(yield* openOf(bank), [])
+        yield* assertBooks(bank)
+        yield* end({ ...closedReturn, overrules: true })
+        const [exception] = yield* openOf(bank)
+        assert.deepInclude(exception!, { refund_id: order!.id, unallocated: 3000, provider_outcome: "failed" })
+        yield* assertBooks(bank)
+        yield* end({ overrules: true })
+        assert.deepStrictEqual(yield* openOf(bank), [])
         yield* assertBooks(bank)
         yield* assertLedgerHolds
       })
-    )
+  )
+})
 
-    it.effect(
-      "BAL-16, OPR-162: of a refund is found by the sweep: a late completion takes what the charge still has",
-      () =>
-        Effect.gen(function* () {
-          const bank = yield* fundedBank
-          const sql = yield* SqlClient
-          const { receipts } = bank.double.provider
-          const [charge] = yield* pendingCharges(bank, 1, 3000)
-          const [pix] = payAll(bank, [charge!])
-          yield* sweepNow(bank)
-          yield* reaching(bank.key, charge!.id, "paid")
-          yield* operated("POST", `/charges/${charge!.id}/refund`, {})
-          const [order] = yield* sql<{ id: string }>`
+layer(connectedServiceLayer(), { excludeTestServices: true })("A return under the id of a refund", (it) => {
+  it.effect(
+    "BAL-9, OPR-98, OPR-232: of another amount ends nothing and is shown; of another Pix it is a return of that one",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* fundedBank
+        const sql = yield* SqlClient
+        const reports = yield* Reports
+        const [charge, other] = yield* pendingCharges(bank, 2, 3000)
+        const [pix, otherPix] = payAll(bank, [charge!, other!])
+        yield* sweepNow(bank)
+        yield* operated("POST", `/charges/${charge!.id}/refund`, {})
+        const [order] = yield* sql<{ id: string }>`
           SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
-          const end = (outcome: object) =>
-            Effect.andThen(
-              Effect.sync(() =>
-                Result.getOrThrow(receipts.settleReturn(pix!.endToEndId, providerIdOf(order!.id), outcome))
-              ),
-              sweepNow(bank)
-            )
-          yield* end(closedReturn)
-          yield* assertBooks(bank)
-          yield* end({ overrules: true })
-          yield* reaching(bank.key, charge!.id, "refunded")
-          assert.deepStrictEqual(yield* openOf(bank), [])
-          yield* assertBooks(bank)
-          yield* end({ ...closedReturn, overrules: true })
-          const [exception] = yield* openOf(bank)
-          assert.deepInclude(exception!, { refund_id: order!.id, unallocated: 3000, provider_outcome: "failed" })
-          yield* assertBooks(bank)
-          yield* end({ overrules: true })
-          assert.deepStrictEqual(yield* openOf(bank), [])
-          yield* assertBooks(bank)
-          yield* assertLedgerHolds
-        })
-    )
-  }
-)
-
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
-  "A return under the id of a refund",
-  (it) => {
-    it.effect(
-      "BAL-9, OPR-98, OPR-232: of another amount ends nothing and is shown; of another Pix it is a return of that one",
-      () =>
-        Effect.gen(function* () {
-          const bank = yield* fundedBank
-          const sql = yield* SqlClient
-          const reports = yield* Reports
-          const [charge, other] = yield* pendingCharges(bank, 2, 3000)
-          const [pix, otherPix] = payAll(bank, [charge!, other!])
-          yield* sweepNow(bank)
-          yield* operated("POST", `/charges/${charge!.id}/refund`, {})
-          const [order] = yield* sql<{ id: string }>`
-          SELECT id FROM acquirer_orders WHERE charge_id = ${charge!.id}::uuid AND kind = 'refund'`
-          const listed = (paid: typeof pix, cents: number, rtrId: string) =>
-            reports.received(
-              bank.connectionId,
-              [
-                {
-                  endToEndId: paid!.endToEndId,
-                  txid: paid!.txid ?? null,
-                  amount: 3000,
-                  atMs: paid!.atMs,
-                  payer: null,
-                  key: null,
-                  returns: [
-                    {
-                      id: providerIdOf(order!.id),
-                      providerId: rtrId,
-                      amount: cents,
-                      nature: "original",
-                      status: "completed",
-                      atMs: null,
-                      reason: null
-                    }
-                  ]
-                }
-              ],
-              { list: "received", fromMs: 0, toMs: 1 }
-            )
-          const stateOf = (id: string) =>
-            Effect.map(
-              sql<{ refunded_amount: number; state: string | null }>`
+        const listed = (paid: typeof pix, cents: number, rtrId: string) =>
+          reports.received(
+            bank.connectionId,
+            [
+              {
+                endToEndId: paid!.endToEndId,
+                txid: paid!.txid ?? null,
+                amount: 3000,
+                atMs: paid!.atMs,
+                payer: null,
+                key: null,
+                returns: [
+                  {
+                    id: providerIdOf(order!.id),
+                    providerId: rtrId,
+                    amount: cents,
+                    nature: "original",
+                    status: "completed",
+                    atMs: null,
+                    reason: null
+                  }
+                ]
+              }
+            ],
+            { list: "received", fromMs: 0, toMs: 1 }
+          )
+        const stateOf = (id: string) =>
+          Effect.map(
+            sql<{ refunded_amount: number; state: string | null }>`
               SELECT refunded_amount::integer, (SELECT state FROM acquirer_orders o WHERE o.charge_id = c.id) AS state
               FROM charges c WHERE id = ${id}::uuid`,
-              ([row]) => row
-            )
-          yield* listed(pix, 1, "D1")
-          yield* listed(pix, 1, "D1")
-          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
-          const [shown, ...more] = yield* openOf(bank, "unreadable")
-          assert.deepStrictEqual(more, [])
-          assert.deepInclude(shown!, { kind: "unreadable", unallocated: 0, end_to_end_id: pix!.endToEndId })
-          assert.strictEqual(shown!.failure_reason, `return ${order!.id} has another amount than was ordered`)
-          // Nothing of it arrived: it is refused at once, also where another account would need four eyes.
-          const { one } = yield* makeApprovers
-          const { accountId } = yield* (yield* TestService).makeCaller()
-          const body = { action: "accept", amount: 1, account_id: accountId, reason: "x" }
-          assertRefused(
-            yield* one.call("POST", `/operator/v1/exceptions/${shown!.id}/resolve`, { body }),
-            "INVALID_STATE"
+            ([row]) => row
           )
-          yield* listed(otherPix, 3000, "D2")
-          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
-          assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })
-          yield* listed(pix, 3000, "D1")
-          assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 3000, state: "done" })
-          yield* assertLedgerHolds
-        })
-    )
-  }
-)
+        yield* listed(pix, 1, "D1")
+        yield* listed(pix, 1, "D1")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+        const [shown, ...more] = yield* openOf(bank, "unreadable")
+        assert.deepStrictEqual(more, [])
+        assert.deepInclude(shown!, { kind: "unreadable", unallocated: 0, end_to_end_id: pix!.endToEndId })
+        assert.strictEqual(shown!.failure_reason, `return ${order!.id} has another amount than was ordered`)
+        // Nothing of it arrived: it is refused at once, also where another account would need four eyes.
+        const { one } = yield* makeApprovers
+        const { accountId } = yield* (yield* TestService).makeCaller()
+        const body = { action: "accept", amount: 1, account_id: accountId, reason: "x" }
+        assertRefused(
+          yield* one.call("POST", `/operator/v1/exceptions/${shown!.id}/resolve`, { body }),
+          "INVALID_STATE"
+        )
+        yield* listed(otherPix, 3000, "D2")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 0, state: "ordered" })
+        assert.deepStrictEqual(yield* stateOf(other!.id), { refunded_amount: 3000, state: null })
+        yield* listed(pix, 3000, "D1")
+        assert.deepStrictEqual(yield* stateOf(charge!.id), { refunded_amount: 3000, state: "done" })
+        yield* assertLedgerHolds
+      })
+  )
+})
 
 /** A bank whose payouts and returns wait for their outcome, and an account with 5000 cents. */
 const fundedBank = Effect.gen(function* () {

@@ -10,107 +10,104 @@ import { orderIdOf } from "../../src/payments/payouts/PayoutTable.ts"
 import { connectedBank, type ConnectedBank, connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
 import { eventually } from "../support/Receiver.ts"
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
-  "A payout's outcome",
-  (it) => {
-    it.effect("OPR-95, PAY-4: is found by the sweep, and of payouts of somebody else nothing is", () =>
-      Effect.gen(function* () {
-        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        const done = yield* acceptedPayout(bank)
-        // Of the same account at the provider, but not of this service.
-        bank.double.provider.payouts.send("another", orderOf(bank))
-        const failing = yield* acceptedPayout(bank)
-        bank.double.provider.payouts.settle(failing.name, {
-          error: { code: "AC03", origin: "x", reason: "x" }
-        })
-        yield* Effect.promise(() => bank.double.settle())
-        yield* sweepNow(bank)
-        assert.deepStrictEqual([yield* statusOf(done.id), yield* statusOf(failing.id)], ["completed", "failed"])
-        const sql = yield* SqlClient
-        const recorded = sql`SELECT 1 FROM notifications WHERE connection_id = ${bank.connectionId}::uuid`
-        assert.lengthOf(yield* recorded, 2)
-        yield* sweepNow(bank)
-        assert.lengthOf(yield* recorded, 2)
+layer(connectedServiceLayer(), { excludeTestServices: true })("A payout's outcome", (it) => {
+  it.effect("OPR-95, PAY-4: is found by the sweep, and of payouts of somebody else nothing is", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+      const done = yield* acceptedPayout(bank)
+      // Of the same account at the provider, but not of this service.
+      bank.double.provider.payouts.send("another", orderOf(bank))
+      const failing = yield* acceptedPayout(bank)
+      bank.double.provider.payouts.settle(failing.name, {
+        error: { code: "AC03", origin: "x", reason: "x" }
       })
-    )
+      yield* Effect.promise(() => bank.double.settle())
+      yield* sweepNow(bank)
+      assert.deepStrictEqual([yield* statusOf(done.id), yield* statusOf(failing.id)], ["completed", "failed"])
+      const sql = yield* SqlClient
+      const recorded = sql`SELECT 1 FROM notifications WHERE connection_id = ${bank.connectionId}::uuid`
+      assert.lengthOf(yield* recorded, 2)
+      yield* sweepNow(bank)
+      assert.lengthOf(yield* recorded, 2)
+    })
+  )
 
-    it.effect("BAL-17, OPR-95: what the payee's bank sent back of it is found by the sweep, once", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        const { id, name } = yield* acceptedPayout(bank)
-        yield* Effect.promise(() => bank.double.settle())
-        yield* sweepNow(bank)
-        yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 200))
-        yield* sweepNow(bank)
-        yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 300))
-        yield* sweepNow(bank)
-        yield* sweepNow(bank)
-        const raised = yield* sql`
+  it.effect("BAL-17, OPR-95: what the payee's bank sent back of it is found by the sweep, once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+      const { id, name } = yield* acceptedPayout(bank)
+      yield* Effect.promise(() => bank.double.settle())
+      yield* sweepNow(bank)
+      yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 200))
+      yield* sweepNow(bank)
+      yield* Effect.fromResult(bank.double.provider.payouts.receiveReturn(name, 300))
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      const raised = yield* sql`
           SELECT kind, amount::integer, unallocated::integer, account_id, payout_id FROM acquirer_exceptions
           WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`
-        const of = { kind: "returned_payout", account_id: bank.accountId, payout_id: id }
-        assert.deepStrictEqual(raised, [
-          { ...of, amount: 200, unallocated: 200 },
-          { ...of, amount: 300, unallocated: 300 }
-        ])
-      })
-    )
+      const of = { kind: "returned_payout", account_id: bank.accountId, payout_id: id }
+      assert.deepStrictEqual(raised, [
+        { ...of, amount: 200, unallocated: 200 },
+        { ...of, amount: 300, unallocated: 300 }
+      ])
+    })
+  )
 
-    it.effect(
-      "OPR-95, OPR-232, PAY-6: that has another amount than the payout is not its outcome, and is shown once",
-      () =>
-        Effect.gen(function* () {
-          const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-          const [other, same] = [yield* acceptedPayout(bank, 501), yield* acceptedPayout(bank)]
-          yield* Effect.promise(() => bank.double.settle())
-          yield* sweepNow(bank)
-          yield* sweepNow(bank)
-          assert.deepStrictEqual([yield* statusOf(other.id), yield* statusOf(same.id)], ["processing", "completed"])
-          const sql = yield* SqlClient
-          assert.deepStrictEqual(
-            yield* sql`SELECT kind, status, failure_reason FROM acquirer_exceptions
-            WHERE connection_id = ${bank.connectionId}::uuid`,
-            [
-              {
-                kind: "unreadable",
-                status: "open",
-                failure_reason: `payout ${other.id} has another amount than was ordered`
-              }
-            ]
-          )
-          // Nothing of it arrived. Once it is closed, and listed again, it is shown again.
-          const [aside] = yield* sql<{ digest: string; exception_id: string }>`
-          SELECT digest, exception_id FROM unreadable_entries WHERE connection_id = ${bank.connectionId}::uuid`
-          const { digest, exception_id: exceptionId } = aside!
-          yield* resolved(exceptionId, { action: "accept", amount: 501, account_id: bank.accountId, reason: "x" }, 409)
-          const { close } = yield* UnreadableEntries
-          yield* close(bank.connectionId, [{ list: "payouts", fromMs: 0, toMs: 1, digest, exceptionId }])
-          for (let times = 0; times < 2; times++) yield* sweepNow(bank)
-          assert.deepStrictEqual(
-            yield* sql`SELECT status, payout_id FROM acquirer_exceptions
-            WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`,
-            [
-              { status: "resolved", payout_id: other.id },
-              { status: "open", payout_id: other.id }
-            ]
-          )
-        })
-    )
-
-    it.effect("OPR-92, PAY-6: a callback makes the inquiry of its outcome due", () =>
+  it.effect(
+    "OPR-95, OPR-232, PAY-6: that has another amount than the payout is not its outcome, and is shown once",
+    () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        yield* sql`UPDATE acquirer_connections SET due_at = 'infinity'`
-        bank.double.provider.webhooks.put(bank.double.key, bank.url)
-        const { id } = yield* acceptedPayout(bank)
+        const [other, same] = [yield* acceptedPayout(bank, 501), yield* acceptedPayout(bank)]
         yield* Effect.promise(() => bank.double.settle())
-        yield* eventually(statusOf(id), (status) => status === "completed")
+        yield* sweepNow(bank)
+        yield* sweepNow(bank)
+        assert.deepStrictEqual([yield* statusOf(other.id), yield* statusOf(same.id)], ["processing", "completed"])
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(
+          yield* sql`SELECT kind, status, failure_reason FROM acquirer_exceptions
+            WHERE connection_id = ${bank.connectionId}::uuid`,
+          [
+            {
+              kind: "unreadable",
+              status: "open",
+              failure_reason: `payout ${other.id} has another amount than was ordered`
+            }
+          ]
+        )
+        // Nothing of it arrived. Once it is closed, and listed again, it is shown again.
+        const [aside] = yield* sql<{ digest: string; exception_id: string }>`
+          SELECT digest, exception_id FROM unreadable_entries WHERE connection_id = ${bank.connectionId}::uuid`
+        const { digest, exception_id: exceptionId } = aside!
+        yield* resolved(exceptionId, { action: "accept", amount: 501, account_id: bank.accountId, reason: "x" }, 409)
+        const { close } = yield* UnreadableEntries
+        yield* close(bank.connectionId, [{ list: "payouts", fromMs: 0, toMs: 1, digest, exceptionId }])
+        for (let times = 0; times < 2; times++) yield* sweepNow(bank)
+        assert.deepStrictEqual(
+          yield* sql`SELECT status, payout_id FROM acquirer_exceptions
+            WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`,
+          [
+            { status: "resolved", payout_id: other.id },
+            { status: "open", payout_id: other.id }
+          ]
+        )
       })
-    )
-  }
-)
+  )
+
+  it.effect("OPR-92, PAY-6: a callback makes the inquiry of its outcome due", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+      yield* sql`UPDATE acquirer_connections SET due_at = 'infinity'`
+      bank.double.provider.webhooks.put(bank.double.key, bank.url)
+      const { id } = yield* acceptedPayout(bank)
+      yield* Effect.promise(() => bank.double.settle())
+      yield* eventually(statusOf(id), (status) => status === "completed")
+    })
+  )
+})
 
 const orderOf = ({ double }: ConnectedBank, cents = 500) => ({
   cents,

@@ -22,7 +22,7 @@ import { TestService } from "../support/TestService.ts"
 
 const recorder = makeRecorder()
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(recorder.layer)), {
+layer(connectedServiceLayer().pipe(Layer.provide(recorder.layer)), {
   excludeTestServices: true
 })("A fact that changes nothing", (it) => {
   const recorded = ({ connectionId }: ConnectedBank) =>

@@ -22,7 +22,7 @@ import { TestService } from "../support/TestService.ts"
 
 const HOUR_MS = 3_600_000
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("A sweep", (it) => {
+layer(connectedServiceLayer(), { excludeTestServices: true })("A sweep", (it) => {
   it.effect("OPR-95: with every callback lost, every payment is credited within two sweeps, and once", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank()

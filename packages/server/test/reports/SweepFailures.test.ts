@@ -25,7 +25,7 @@ import { eventually } from "../support/Receiver.ts"
 
 const HOUR_MS = 3_600_000
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("Failing sweeps", (it) => {
+layer(connectedServiceLayer(), { excludeTestServices: true })("Failing sweeps", (it) => {
   it.effect("OPR-97: a connection that hangs or fails delays no other, and its progress stays", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -38,7 +38,7 @@ const unreadableOf = (connectionId: string) =>
     return yield* Effect.forEach(rows, ({ id }) => operated<Exception>("GET", `/exceptions/${id}`))
   })
 
-layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("An entry", (it) => {
+layer(connectedServiceLayer(), { excludeTestServices: true })("An entry", (it) => {
   it.effect("OPR-163: an entry that cannot be read hides no other, is an exception once, and the sweep completes", () =>
     Effect.gen(function* () {
       const bank = yield* connectedBank({ profile: "efi" })

@@ -22,7 +22,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ListenAddresses } from "../../src/http/pipeline/ListenAddresses.ts"
-import { Closes } from "../../src/ledger/Closes.ts"
 import { BankBalances } from "../../src/statements/BankBalances.ts"
 import { BankReconciliation } from "../../src/statements/BankReconciliation.ts"
 import { CallbackConnections } from "../../src/reports/CallbackConnections.ts"
@@ -38,6 +37,7 @@ import {
 import { startDouble } from "../support/Bank.ts"
 import { DAYS, order, type Resource, resolveOne, underWay } from "../support/BookHistory.ts"
 import { create } from "../support/ChargeRequests.ts"
+import { closeEnded } from "../support/Closing.ts"
 import { connectedServiceLayer, progressOf, sweepNow } from "../support/ConnectedBank.ts"
 import { connectTo, operatorCredentials } from "../support/Connections.ts"
 import { availableOf, operated, payOut } from "../support/Money.ts"
@@ -261,8 +261,7 @@ const live = Effect.fnUntraced(function* (world: World) {
   if (random() < 0.6) yield* settled(world)
   if (random() < 0.4) yield* sweep(world)
   yield* pass(midnightMs + 15 * 60_000 - double.now())
-  const { closeDue } = yield* Closes
-  if (random() < 0.85) yield* closeDue
+  if (random() < 0.85) yield* closeEnded
   yield* (yield* BankBalances).requestNightly
   if (random() < 0.7) yield* importing(world, today, today)
   return today
@@ -273,7 +272,6 @@ const history = Effect.fnUntraced(function* (seed: number, clock: { aheadMs: num
   const { accountId, connectionId, double, key, pass } = world
   // The first day begins with its midnight.
   yield* pass(Date.parse(`${bankDay(double.now())}T03:00:00Z`) + DAY_MS + 60_000 - double.now())
-  const { closeDue } = yield* Closes
   const sql = yield* SqlClient
   const first = bankDay(double.now())
   for (let day = 0; day < DAYS; day++) yield* live(world)
@@ -284,7 +282,7 @@ const history = Effect.fnUntraced(function* (seed: number, clock: { aheadMs: num
     yield* settled(world)
     yield* importing(world, first, bankDay(double.now()))
     yield* pass(DAY_MS)
-    yield* closeDue
+    yield* closeEnded
     yield* (yield* BankBalances).requestNightly
     yield* compared
   }
@@ -299,7 +297,7 @@ const history = Effect.fnUntraced(function* (seed: number, clock: { aheadMs: num
     yield* compared
   }
   yield* pass(DAY_MS)
-  yield* closeDue
+  yield* closeEnded
 
   const lines = yield* everyRow<BalanceTransaction>(`/accounts/${accountId}/transactions`)
   assert.strictEqual(assertRunning(lines), yield* availableOf(key))
@@ -362,7 +360,7 @@ for (const seed of seedsOf("BANK", 1)) {
       })
     )
   )
-  layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provideMerge(ahead)), {
+  layer(connectedServiceLayer().pipe(Layer.provideMerge(ahead)), {
     excludeTestServices: true
   })("Histories of a bank account", (it) => {
     it.effect(`OPR-255, OPR-256, OPR-273, OPR-275, OPR-277, OPR-278, OPR-279, OPR-281: seed ${seed}`, () =>

@@ -2,23 +2,11 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { CLOSING_LOCK } from "../../src/database/AdvisoryLocks.ts"
 import { CLOSED_AFTER_MS, Closes } from "../../src/ledger/Closes.ts"
 import { changeSchema } from "./LiveSchema.ts"
 
 const DAY_MS = 86_400_000
-
-/** Brazil's midnight, after that of UTC. */
-const MIDNIGHT_MS = 3 * 3_600_000
-
-/** More than a test takes, also on a busy machine. */
-const OF_A_TEST_MS = 240_000
-
-/** Waits for Brazil's next day where it begins within minutes: what a test has made today is then of today to its end. */
-export const todayLasts = Effect.gen(function* () {
-  const now = yield* Clock.currentTimeMillis
-  const left = DAY_MS - ((now - MIDNIGHT_MS) % DAY_MS)
-  if (left < OF_A_TEST_MS) yield* Effect.sleep(left)
-})
 
 /** Runs with a clock that is some days ahead, and a little more, so that just after midnight the days before can be closed. */
 export const daysAhead =
@@ -35,12 +23,18 @@ export const daysAhead =
       )
     )
 
-/** Closes every day with transfers, by a clock that is `days` ahead. The service's own loop may be closing. */
-export const closeDays = (days: number) =>
-  Effect.gen(function* () {
-    const { closeDue } = yield* Closes
-    return yield* daysAhead(days)(closeDue)
-  })
+/** Closes the days that have ended. A round that closes none is repeated: the service's own may have had the lock. */
+export const closeEnded = Effect.gen(function* () {
+  const { closeDue } = yield* Closes
+  const closed = yield* closeDue
+  if (closed > 0) return closed
+  const connection = yield* (yield* SqlClient).reserve
+  for (const does of ["lock", "unlock"]) yield* connection.executeRaw(`SELECT pg_advisory_${does}($1)`, [CLOSING_LOCK])
+  return yield* closeDue
+}).pipe(Effect.scoped)
+
+/** Closes every day with transfers, by a clock that is `days` ahead. */
+export const closeDays = (days: number) => daysAhead(days)(closeEnded)
 
 /** Runs as the owner of the tables can: the service's role cannot, and neither can it pass the trigger. */
 export const tampered = (text: string) =>

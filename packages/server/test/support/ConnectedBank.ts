@@ -23,7 +23,7 @@ import { temporaryFolder } from "./Postgres.ts"
 import { eventually, loopback } from "./Receiver.ts"
 import { TestService } from "./TestService.ts"
 
-/** Its certificate, and those that it accepts, are of the doubles' authority. */
+/** Its certificate, and those that it accepts, are of the doubles' authority. A bank has ten seconds, as the machine may be busy. */
 export const connectedServiceLayer = (settings: Partial<SettingsShape> = {}) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -39,6 +39,7 @@ export const connectedServiceLayer = (settings: Partial<SettingsShape> = {}) =>
       }
       return TestService.layer({
         settings: {
+          acquirerTimeoutMs: 10_000,
           acquirerPort: Option.some(0),
           acquirerTlsCert: yield* stored("cert.pem", cert),
           acquirerTlsKey: yield* stored("key.pem", key),

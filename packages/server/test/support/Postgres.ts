@@ -17,6 +17,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { rmSync } from "node:fs"
@@ -24,7 +25,10 @@ import { mkdtemp, rm, statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { inject } from "vitest"
 import type { TestProject } from "vitest/node"
+import { timeOf } from "../../src/database/Period.ts"
 import * as Migrations from "../../src/schema/Migrations.ts"
+import { databaseTime, partitionsOf } from "../../src/schema/partitions/Catalog.ts"
+import { partitionedTables } from "../../src/schema/partitions/PartitionedTables.ts"
 import { grantTo } from "../../src/schema/Privileges.ts"
 
 export { temporaryFolder }
@@ -106,10 +110,29 @@ const makeTemplate = (server: Redacted.Redacted<string>) =>
     url.pathname = `/${TEMPLATE}`
     const built = yield* Layer.build(PgClient.layer({ url: Redacted.make(url.href), maxConnections: 3 }))
     yield* Effect.provideContext(Migrations.runWith(grantTo(SERVICE_ROLE)), built)
+    yield* Effect.provideContext(beyondMonthEnd, built)
     yield* onServer(`ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`, server)
   }).pipe(Effect.scoped)
 
 const TEMPLATE = "migrated"
+
+/** What a run makes is of the first partitions, also where it begins in the last hours of a month. */
+const beyondMonthEnd = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const end = (yield* databaseTime) + RUN_MS
+  for (const { name, period } of partitionedTables) {
+    const [first, second] = (yield* partitionsOf(name))!
+    if (period !== "month" || timeOf(first!.before) > end) continue
+    yield* sql.unsafe(`DROP TABLE ${second!.name}`)
+    yield* sql.unsafe(`ALTER TABLE ${name} DETACH PARTITION ${first!.name}`)
+    yield* sql.unsafe(
+      `ALTER TABLE ${name} ATTACH PARTITION ${first!.name} FOR VALUES FROM (MINVALUE) TO ('${second!.before}')`
+    )
+  }
+})
+
+/** More than a run takes. */
+const RUN_MS = 2 * 3_600_000
 
 /** In memory where Linux has room for some hundred databases and the log, else in the system's temporary folder. */
 const folder = Effect.gen(function* () {

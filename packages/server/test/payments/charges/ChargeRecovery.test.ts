@@ -54,7 +54,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const sql = yield* SqlClient
         // One second, and the acquirer's timeout.
         const leaseMs = 1200
-        const attempts = [3, 5, 7, 8, 1000]
+        const attempts = [5, 6, 7, 8, 1000]
         for (const attempt of attempts) {
           const { body } = yield* create({ key })
           // Its account does not exist, so that no attempt succeeds.
