@@ -86,6 +86,7 @@ export const postingRules: Readonly<Record<TransferReason, ReadonlyArray<`${Ledg
   "exception.charged_back": [
     "blocked>acquirer",
     "available>acquirer",
+    "returns_in_transit>acquirer",
     "acquirer>available",
     "available>blocked",
     "blocked>available"

@@ -29,9 +29,8 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { contestedByOthers } from "../disputes/DisputeDecision.ts"
-import { DisputeStore } from "../disputes/DisputeStore.ts"
 import { type Accepted, AcceptedMoney } from "./AcceptedMoney.ts"
+import { AcceptedReturns } from "./AcceptedReturns.ts"
 import { Exceptions } from "./Exceptions.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 
@@ -154,29 +153,8 @@ const endings = Effect.gen(function* () {
   const store = yield* ExceptionStore
   const exceptions = yield* Exceptions
   const money = yield* AcceptedMoney
-  const disputes = yield* DisputeStore
+  const returns = yield* AcceptedReturns
   const ids = yield* Ids
-
-  /** The money that was accepted goes on to the payer, or back: first to the MED that contests it. */
-  const endRefund = Effect.fnUntraced(function* (exception: StoredException, amount: number, outcome: ReturnOutcome) {
-    const accepted = yield* money.of(exception)
-    if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
-    if (outcome._tag === "Completed") {
-      const completed = { debit: "returns_in_transit", credit: "acquirer", amount } as const
-      return yield* money.giveBack(accepted.exception, "exception.refunded", [completed], outcome.returnId)
-    }
-    const contested = contestedByOthers(yield* disputes.lockOfException(exception.id), undefined)
-    const blocked = Math.min(amount, Math.max(0, contested - accepted.funds.blocked))
-    yield* money.move(
-      accepted.exception,
-      "exception.refund_failed",
-      [
-        { debit: "returns_in_transit", credit: "blocked", amount: blocked },
-        { debit: "returns_in_transit", credit: "available", amount: amount - blocked }
-      ],
-      { failureReason: outcome.reason }
-    )
-  })
 
   /** `refused`: the order whose refused request the outcome is. */
   return Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: StoredOrder) {
@@ -189,7 +167,9 @@ const endings = Effect.gen(function* () {
     if (refused !== undefined && !OrderLoop.isRefusalFinal(refused, order)) return false
     if (!(yield* orders.finish(order, stateOf(outcome)))) return false
     if (order.accountId !== null) {
-      yield* endRefund(exception, order.amount, outcome)
+      const accepted = yield* money.of(exception)
+      if (accepted === undefined) return yield* Effect.die(new Error(`the refund of ${exception.id} has no money`))
+      yield* returns.endRefund(accepted, order.amount, outcome)
       return true
     }
     if (outcome._tag === "Failed") {

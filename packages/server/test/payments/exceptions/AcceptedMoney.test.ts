@@ -318,6 +318,71 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
     })
   )
 
+  it.effect.each([{ tag: "charge.refunded" }, { tag: "charge.returned" }] as const)(
+    "BAL-14, OPR-231: a return that leaves the bank nothing for a refund makes it fail ($tag)",
+    ({ tag }) =>
+      Effect.gen(function* () {
+        const before = yield* unallocated()
+        const { accountId, endToEndId, id } = yield* accepted()
+        const order = yield* orderedRefund(accountId, id, 700)
+        assert.strictEqual(yield* notified(returnOf(endToEndId, 1000, tag)), "applied")
+        const found = yield* operated<Exception>("GET", `/exceptions/${id}`)
+        assert.strictEqual(found.failure_reason, "the provider returned the money otherwise")
+        assert.strictEqual(
+          yield* notified({ _tag: "return.failed", orderId: order!.id, reason: "no money" }),
+          "ignored"
+        )
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 0 })
+        assert.strictEqual(yield* unallocated(), before)
+        yield* assertLedgerHolds
+      })
+  )
+
+  it.effect("DSP-12, OPR-231: a MED that was lost while its money was in a refund takes it when that fails", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      const order = yield* orderedRefund(accountId, id, 700)
+      const med = medOf(endToEndId, { amount: 900 })
+      for (const each of [med, lossOf(med)]) assert.strictEqual(yield* notified(each), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 700 })
+      const failed = { _tag: "return.failed", orderId: order!.id, reason: "no money" } as const
+      assert.strictEqual(yield* notified(failed), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1100, returns_in_transit: 0 })
+      // The list of returns reports the same money.
+      assert.strictEqual(yield* notified(returnOf(endToEndId, 900)), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1100, returns_in_transit: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("DSP-7, OPR-231: the return of a MED that was lost meanwhile makes a refund of its money fail", () =>
+    Effect.gen(function* () {
+      const before = yield* unallocated()
+      const { accountId, endToEndId, id } = yield* accepted()
+      yield* orderedRefund(accountId, id, 1000)
+      const med = medOf(endToEndId, { amount: 1000 })
+      for (const each of [med, lossOf(med), returnOf(endToEndId, 1000)])
+        assert.strictEqual(yield* notified(each), "applied")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 0 })
+      assert.strictEqual(yield* unallocated(), before)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("DSP-7, OPR-231: a refund of all that is left ends the MEDs that are open", () =>
+    Effect.gen(function* () {
+      const { accountId, endToEndId, id } = yield* accepted()
+      const order = yield* orderedRefund(accountId, id, 1000)
+      assert.strictEqual(yield* notified(medOf(endToEndId, { amount: 1000 })), "applied")
+      assert.strictEqual(yield* notified({ _tag: "return.completed", orderId: order!.id }), "applied")
+      assert.deepStrictEqual(
+        (yield* disputesOf(id)).map(({ status }) => status),
+        ["lost"]
+      )
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0, returns_in_transit: 0 })
+    })
+  )
+
   it.effect("OPR-231: of what pays a charge, or was not accepted, there is none", () =>
     Effect.gen(function* () {
       const payment = paymentOf("", { amount: 900 })
