@@ -18,6 +18,7 @@ import { type Cte, part, rows } from "../database/statements/Statement.ts"
 import {
   type AcquirerNotification,
   isEffect,
+  keyOfReturn,
   keysOf,
   type Outcome,
   recordKeyOf,
@@ -113,11 +114,25 @@ export const record = (
 }
 
 /** Claims a key of a notification, in the caller's transaction; false where it was claimed before. */
-export const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>
+const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`INSERT INTO notification_keys (key, notification_id) VALUES (${key}, ${notificationId}::uuid)
       ON CONFLICT DO NOTHING RETURNING key`,
     ({ length }) => length > 0
+  )
+
+/**
+ * Claims the names under which the provider may report the completed return of an order, in the caller's transaction: what it reports
+ * under one of them is a copy. False where one was claimed before.
+ */
+export const claimReturn = (
+  sql: SqlClient,
+  { connectionId, id }: { readonly id: string; readonly connectionId: string | null },
+  returnId: string | undefined
+): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    Effect.forEach(new Set([id, returnId ?? id]), (name) => claimKey(sql, keyOfReturn(name, connectionId), id)),
+    (claimed) => claimed.every((isFirst) => isFirst)
   )
 
 /**

@@ -31,13 +31,13 @@ import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { ReturnOutcome } from "../providers/Acquirer.ts"
-import { type AcquirerNotification, keyOfReturn, isEffect, type Outcome } from "../providers/AcquirerNotification.ts"
+import { type AcquirerNotification, isEffect, type Outcome } from "../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, LateOutcomes, lateFrom } from "../providers/LateOutcomes.ts"
 import { isChargeOrder, OrderStore } from "../providers/OrderStore.ts"
 import { ChargePayments } from "./ChargePayments.ts"
 import {
   applyOnce,
-  claimKey,
+  claimReturn,
   isDuplicate,
   type ReceivedNotification,
   received,
@@ -214,7 +214,7 @@ const returnOutcomes = Effect.gen(function* () {
       return (yield* store.find(orderId))?.state === "ordered" ? "ignored" : yield* new ChangedMeanwhile()
     }
     if (outcome._tag === "Completed" && isEffect(applied)) {
-      yield* claimKey(sql, keyOfReturn(orderId, connectionId ?? null), orderId)
+      yield* claimReturn(sql, { id: orderId, connectionId: connectionId ?? null }, outcome.returnId)
     }
     return applied
   })

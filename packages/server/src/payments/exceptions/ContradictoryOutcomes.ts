@@ -21,9 +21,8 @@ import { Ids } from "../../base/Ids.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { lockLedgerOf, type Transfer, transfer } from "../../ledger/Ledger.ts"
-import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, type LateOutcome, LateOutcomes } from "../../providers/LateOutcomes.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimReturn } from "../../providers/NotificationStore.ts"
 import { type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { LockedCharges } from "../charges/LockedCharges.ts"
 import { Refunds } from "../refunds/Refunds.ts"
@@ -163,9 +162,7 @@ export const layer = Layer.effect(
             // One that is open is asked again.
             if (order === undefined || order.state === "ordered") return
             yield* ofReturn(orderId, late)
-            if (late.outcome === "completed") {
-              yield* claimKey(sql, keyOfReturn(orderId, order.connectionId), orderId)
-            }
+            if (late.outcome === "completed") yield* claimReturn(sql, order, late.externalId)
           }).pipe(
             sql.withTransaction,
             runToCompletion(sql),

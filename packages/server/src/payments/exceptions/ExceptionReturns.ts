@@ -18,9 +18,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimReturn } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type Leased, OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
@@ -89,7 +88,7 @@ export class ExceptionReturns extends Context.Service<
       ) {
         const isOpen = yield* Effect.gen(function* () {
           const ended = yield* end(order.id, outcome, refused)
-          if (ended) yield* claimKey(sql, keyOfReturn(order.id, order.connectionId), order.id)
+          if (ended) yield* claimReturn(sql, order, outcome._tag === "Completed" ? outcome.returnId : undefined)
           return ended
         }).pipe(sql.withTransaction, runToCompletion(sql))
         if (!isOpen && refused === undefined) yield* late.answered.return(order.id, lateFrom(outcome))

@@ -21,8 +21,7 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type ApprovalRequired, authorize } from "../../operators/approvals/Authority.ts"
 import type { ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimReturn } from "../../providers/NotificationStore.ts"
 import { isChargeOrder, type KnownOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { LockedCharges } from "../charges/LockedCharges.ts"
 import { decideChange } from "../payouts/PayoutDecision.ts"
@@ -125,11 +124,8 @@ export class HandSettlements extends Context.Service<
           yield* refunds.end(locked, locked.order, outcome)
         } else if (!(yield* returns.finish(order.id, outcome))) return false
         if (outcome._tag === "Failed") return true
-        // The provider may report it by either id. A return that the books have already is another one.
-        for (const name of new Set([order.id, outcome.returnId ?? order.id])) {
-          if (!(yield* claimKey(sql, keyOfReturn(name, order.connectionId), order.id))) return false
-        }
-        return true
+        // A return that the books have already is another one.
+        return yield* claimReturn(sql, order, outcome.returnId)
       })
 
       return HandSettlements.of({

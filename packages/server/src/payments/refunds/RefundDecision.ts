@@ -103,10 +103,14 @@ export const decideEnd = (
   order: ChargeOrder,
   outcome: ReturnOutcome,
   ids: Ids["Service"]
-): RefundChange =>
-  outcome._tag === "Completed"
-    ? completed(facts, order, ids, outcome.returnId)
-    : failed(facts, order, outcome.reason, ids)
+): RefundChange => {
+  if (outcome._tag === "Failed") return failed(facts, order, outcome.reason, ids)
+  const { returnId } = outcome
+  const isOther = returnId !== undefined && facts.refunds.some(({ providerId }) => providerId === returnId)
+  if (!isOther) return completed(facts, order, ids, returnId)
+  // The money went back as that one: the order has nothing more to return.
+  return { ...failed(facts, order, "the provider reported it as another return", ids), orderEnd: "done" }
+}
 
 /** A return of the charge's money that the provider reports: the end of the open refund, or one without an order. */
 export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Ids["Service"]): RefundChange => {

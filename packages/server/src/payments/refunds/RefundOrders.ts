@@ -24,9 +24,8 @@ import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keyOfReturn } from "../../providers/AcquirerNotification.ts"
 import { ChangedMeanwhile, LateOutcomes, lateFrom } from "../../providers/LateOutcomes.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimReturn } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, type Leased, OrderStore } from "../../providers/OrderStore.ts"
 import { Cancellations } from "../charges/Cancellations.ts"
@@ -92,7 +91,7 @@ export class RefundOrders extends Context.Service<
           if (locked?.order?.id !== order.id) return false
           if (answer._tag === "Refused" && !OrderLoop.isRefusalFinal(order, locked.order)) return true
           // A report of the same return is a copy.
-          if (answer._tag === "Completed") yield* claimKey(sql, keyOfReturn(order.id, order.connectionId), order.id)
+          if (answer._tag === "Completed") yield* claimReturn(sql, order, answer.returnId)
           yield* refunds.end(
             locked,
             locked.order,

@@ -59,6 +59,19 @@ describe("The end of a refund", () => {
     assert.deepStrictEqual([all.isEmpty, all.steps[0]?.report], [true, "refunded"])
   })
 
+  it("CHG-8, DSP-10: one that the provider had reported as another return, under its id, moves nothing more", () => {
+    const other = returnOf("r", 600, { nature: null, providerId: "D7" })
+    const facts = factsOf(lockedCharge({ available: 400, inTransit: 600 }), [refundOf(order), other])
+    const change = decideEnd(facts, order, { _tag: "Completed", returnId: "D7" }, ids)
+    assert.deepStrictEqual(stepsOf(change), [["charge.refund_failed", "returns_in_transit > available: 600"]])
+    // A report under the order's own id agrees with the books.
+    assert.strictEqual(change.orderEnd, "done")
+    assert.deepInclude(change.refunds[0], {
+      status: "failed",
+      failureReason: "the provider reported it as another return"
+    })
+  })
+
   it("OPR-21: one that fails gives the money back where it was, and to no MED", () => {
     const delayed = orderOf(600, 200)
     const change = decideEnd(factsOf(lockedCharge({ inTransit: 600 }), [refundOf(delayed)]), delayed, refused, ids)
