@@ -541,21 +541,17 @@ SET
 WHERE l.owner_id = $1::uuid AND l.open_day IS NOT NULL;
 
 -- ledger/Ledger.ts lockAllWith
-SELECT l.owner_id AS id
-FROM ledger_accounts l
-WHERE
-  l.owner_id = ANY ($1::uuid[])
-  AND l.kind IN ('available', 'pending', 'blocked', 'payouts_in_transit', 'returns_in_transit', 'acquirer', 'fees', 'unallocated')
-ORDER BY l.owner_id, l.kind <> 'available', l.kind
+SELECT owner_id AS id, kind
+FROM ledger_accounts
+WHERE owner_id = ANY ($1::uuid[]) AND kind IN ('available', 'unallocated')
+ORDER BY owner_id
 FOR NO KEY UPDATE;
 
 -- ledger/Ledger.ts lockAllWith
-SELECT l.owner_id AS id
-FROM ledger_accounts l
-WHERE
-  l.owner_id = ANY ($1::uuid[])
-  AND l.kind IN ('available', 'pending', 'blocked', 'payouts_in_transit', 'returns_in_transit', 'acquirer', 'fees', 'unallocated')
-ORDER BY l.owner_id, l.kind <> 'available', l.kind
+SELECT owner_id AS id, kind
+FROM ledger_accounts
+WHERE owner_id = ANY ($1::uuid[]) AND kind IN ('available', 'unallocated')
+ORDER BY owner_id
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- ledger/LedgerReports.ts findBalances
@@ -754,22 +750,16 @@ FROM
 
 -- ledger/Releases.ts release
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($13::uuid[], $14::text[], $15::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($13::uuid[], $14::text[], $15::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE releases r
     SET released_at = now()
@@ -2642,22 +2632,16 @@ WHERE id = $1::uuid AND used_at IS NULL;
 
 -- payments/charges/ChargeStatements.ts changePaid
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE charges c
     SET
@@ -2892,22 +2876,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/charges/ChargeStatements.ts changePaid
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($40::uuid[], $41::text[], $42::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l SKIP LOCKED
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE charges c
     SET
@@ -4751,22 +4729,16 @@ WHERE p.id = i.id AND p.id >= $7::uuid AND p.status || '' = 'processing';
 
 -- payments/payouts/PayoutStatements.ts approvePayouts
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($33::uuid[], $34::text[], $35::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE payouts p
     SET
@@ -4948,22 +4920,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE payouts p
     SET
@@ -5105,22 +5071,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/PayoutStatements.ts change
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l SKIP LOCKED
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE payouts p
     SET
@@ -5262,22 +5222,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/PayoutStatements.ts changeByNotification
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE payouts p
     SET
@@ -5436,22 +5390,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/PayoutStatements.ts changeByNotification
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($34::uuid[], $35::text[], $36::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l SKIP LOCKED
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   changed AS (
     UPDATE payouts p
     SET
@@ -5657,22 +5605,16 @@ FROM
 
 -- payments/payouts/creation/NewPayoutStatements.ts insertOfOperator
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   requested AS MATERIALIZED (
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -5873,22 +5815,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/creation/NewPayoutStatements.ts insertStatement
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   requested AS MATERIALIZED (
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -6059,22 +5995,16 @@ FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/payouts/creation/NewPayoutStatements.ts insertStatement
 WITH
-  touched AS MATERIALIZED (
+  heads AS MATERIALIZED (
     SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS t
+    FROM (SELECT owner_id, kind, taken FROM unnest($52::uuid[], $53::text[], $54::bigint[]) AS t (owner_id, kind, taken)) AS h
   ),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind <> 'available', l.kind
+    SELECT l.owner_id, l.kind, l.balance, h.taken
+    FROM heads h JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id
     FOR NO KEY UPDATE OF l SKIP LOCKED
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
+  ), unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked),
   requested AS MATERIALIZED (
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,

@@ -10,8 +10,8 @@
  *   its own for money that fits no charge (BAL-11); both ends of a transfer have one owner;
  * - each transfer has the next position of its owner, a day and the balances after it, from the rows that it locked. A day is
  *   never before that of the position before;
- * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
- *   movements never deadlock.
+ * - the head of each owner is locked before anything is written, everywhere in the order of the owners, so that movements never
+ *   deadlock. Who has it moves all ledger accounts of the owner alone.
  */
 import type { TransferReason } from "@pix-payments/domain/BalanceTransaction"
 import * as Effect from "effect/Effect"
@@ -166,31 +166,23 @@ const transferRows = rows({
   created_at: instant()
 })
 
-/** The ledger accounts that transfers touch, and what they take from each. */
-const touchedRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bigint() })
+/** The heads that transfers lock, and the cents that they take from each. */
+const headRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bigint() })
 
-const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
-  const taken = new Map<string, Map<LedgerKind, number>>()
-  for (const { account_id, amount, credit, debit } of transfers) {
-    // Always locked, so that movements of one owner wait for each other.
-    const first = debit === "unallocated" || credit === "unallocated" ? "unallocated" : "available"
-    const those = taken.get(account_id) ?? new Map<LedgerKind, number>([[first, 0]])
-    those.set(debit, (those.get(debit) ?? 0) + amount)
-    if (!those.has(credit)) those.set(credit, 0)
-    taken.set(account_id, those)
+const headsOf = (transfers: ReadonlyArray<Transfer>) => {
+  const heads = new Map<string, { owner_id: string; kind: LedgerKind; taken: number }>()
+  for (const { account_id: owner_id, amount, credit, debit } of transfers) {
+    const kind = debit === "unallocated" || credit === "unallocated" ? "unallocated" : "available"
+    const taken = (heads.get(owner_id)?.taken ?? 0) + (debit === kind ? amount : 0)
+    heads.set(owner_id, { owner_id, kind, taken })
   }
-  return [...taken].flatMap(([owner_id, those]) =>
-    [...those].map(([kind, cents]) => ({ owner_id, kind, taken: cents }))
-  )
+  return [...heads.values()]
 }
-
-/** The order of all locks of ledger accounts: of an owner `available` first, on which writers of one account then wait. */
-const inOrder = (row: string) => `${row}.owner_id, ${row}.kind <> 'available', ${row}.kind`
 
 /** The ledger accounts whose balance after it a transfer has: what an account's statement shows. */
 export const shownKinds = ["available", "pending", "blocked"] as const
 
-/** The ledger account whose row has the owner's position and day. Every posting locks it first. */
+/** The kind of the head, which has the owner's position and day: of a connection it is `unallocated`. */
 const head = (row: string) =>
   `CASE WHEN 'unallocated' IN (${row}.debit, ${row}.credit) THEN 'unallocated' ELSE 'available' END`
 
@@ -245,7 +237,7 @@ const insertTransfers = (transfers: string, changed: Cte): string => `
 
 /**
  * The part of a statement that writes the transfers of the resources that a CTE returns, in a transaction that has locked their
- * ledger accounts with `lockLedgerOf`: CTEs.
+ * owners with `lockLedgerOf`: CTEs.
  */
 export const transfersUnderLock = part(
   { transfers: transferRows },
@@ -254,7 +246,7 @@ export const transfersUnderLock = part(
 )
 
 /**
- * The part of a statement that locks the ledger accounts of transfers itself. `lock` gives CTEs that come before the CTE of the
+ * The part of a statement that locks the heads of transfers itself. `lock` gives CTEs that come before the CTE of the
  * changed resources; `isLocked` guards it: true of a row whose account the statement has locked. `isCovered` is true of an account
  * whose locked `available` covers its transfers. `insert` gives CTEs that write the transfers of the changed resources.
  *
@@ -262,45 +254,40 @@ export const transfersUnderLock = part(
  * locked, so that no account waits for another one's lock; `passedBy` selects those accounts.
  */
 export const lockedTransfers = part(
-  { transfers: transferRows, touched: touchedRows },
-  ({ touched, transfers }) => ({
+  { transfers: transferRows, heads: headRows },
+  ({ heads, transfers }) => ({
     lock: (lockMode: LockMode): string => `
-  touched AS MATERIALIZED (SELECT * FROM ${touched} AS t),
+  heads AS MATERIALIZED (SELECT * FROM ${heads} AS h),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
-    JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
+    SELECT l.owner_id, l.kind, l.balance, h.taken FROM heads h
+    JOIN ledger_accounts l ON l.owner_id = h.owner_id AND l.kind = h.kind
+    ORDER BY l.owner_id FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
   ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id HAVING sum(n) > 0
-  )`,
+  unlocked AS MATERIALIZED (SELECT owner_id FROM heads EXCEPT SELECT owner_id FROM locked)`,
     isLocked: (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`,
     isCovered: (accountId: string): string =>
       `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`,
     insert: (changed: Cte): string => insertTransfers(transfers, changed),
     passedBy: "SELECT owner_id FROM unlocked"
   }),
-  (transfers: ReadonlyArray<Transfer>) => ({ transfers, touched: touchedBy(transfers) })
+  (transfers: ReadonlyArray<Transfer>) => ({ transfers, heads: headsOf(transfers) })
 )
 
 export type LockedTransfers = typeof lockedTransfers extends Part<never, infer Sql> ? Sql : never
 
 /**
- * Locks all ledger accounts of these accounts and connections for the caller's transaction. A transaction that moves money
- * does this first, before it locks the resource. Returns the accounts whose rows are all locked: every one, unless the
- * statement passes by locked accounts.
+ * Locks these accounts and connections for the caller's transaction. A transaction that moves money does this first, before it
+ * locks the resource. Returns the accounts that are locked: every one, unless the statement passes by what others have.
  */
 export const lockLedgerOf = (
   sql: SqlClient,
   accountIds: ReadonlyArray<string>,
   lockMode: LockMode = "wait"
 ): Effect.Effect<ReadonlySet<string>, SqlError> =>
-  Effect.map(sql.unsafe<{ readonly id: string }>(...lockAll[lockMode]({ accountIds })), (rows) => {
-    const locked = new Map<string, number>()
-    for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
-    return new Set([...locked].flatMap(([id, count]) => (count === ofAccount.length ? [id] : [])))
-  })
+  Effect.map(
+    sql.unsafe<{ readonly id: string; readonly kind: LedgerKind }>(...lockAll[lockMode]({ accountIds })),
+    (heads) => new Set(heads.flatMap(({ id, kind }) => (kind === "available" ? [id] : [])))
+  )
 
 /** Cents in `available` of an account, in a transaction that has locked it. */
 export const availableOf = (sql: SqlClient, accountId: string): Effect.Effect<number, SqlError> =>
@@ -314,9 +301,8 @@ const lockAllWith = (option: "" | "SKIP LOCKED") =>
   statement(
     { accountIds: uuids },
     ({ accountIds }) => `
-  SELECT l.owner_id AS id FROM ledger_accounts l WHERE l.owner_id = ANY (${accountIds})
-    AND l.kind IN (${ledgerKinds.map((kind) => `'${kind}'`).join(", ")})
-  ORDER BY ${inOrder("l")} FOR NO KEY UPDATE ${option}`
+  SELECT owner_id AS id, kind FROM ledger_accounts WHERE owner_id = ANY (${accountIds}) AND kind IN ('available', 'unallocated')
+  ORDER BY owner_id FOR NO KEY UPDATE ${option}`
   )
 
 const lockAll = { wait: lockAllWith(""), skip: lockAllWith("SKIP LOCKED") }
