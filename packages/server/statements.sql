@@ -6525,7 +6525,7 @@ WHERE id = $1::uuid
 ORDER BY id;
 
 -- reports/ReportStore.ts findDisputes
-SELECT id, external_id, status
+SELECT id, external_id, status, defense_deadline_at
 FROM disputes
 WHERE
   connection_id = $1::uuid
@@ -6625,6 +6625,21 @@ WHERE
   AND p.processed_at IS NOT NULL
   AND p.due_at > now()
 RETURNING p.id;
+
+-- reports/ReportStore.ts setDeadlines
+WITH
+  locked AS (
+    SELECT d.id, m.defense_deadline_at
+    FROM
+      (SELECT id, defense_deadline_at FROM unnest($1::uuid[], $2::timestamptz[]) AS t (id, defense_deadline_at)) AS m
+      JOIN disputes d ON d.id = m.id
+    WHERE d.status IN ('open', 'under_review')
+    FOR NO KEY UPDATE OF d SKIP LOCKED
+  )
+UPDATE disputes d
+SET defense_deadline_at = l.defense_deadline_at
+FROM locked l
+WHERE d.id = l.id;
 
 -- reports/ReportStore.ts setPayers
 WITH

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { type AcquirerNotification, keysOf } from "../providers/AcquirerNotification.ts"
-import { json, text } from "../database/statements/Column.ts"
+import { type InputOf, instant, json, text, uuid } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
 import type { Payer, PayoutQuestion } from "../providers/Acquirer.ts"
@@ -48,7 +48,13 @@ export type OrderTerms = "ours" | "other-amount" | "not-ours"
 export interface KnownDispute {
   readonly id: string
   readonly status: DisputeStatus
+  readonly defenseDeadlineAtMs: number | null
 }
+
+/** A deadline, with our id of its dispute. */
+export type MovedDeadline = InputOf<typeof movedDeadline>
+
+const movedDeadline = { id: uuid(), defenseDeadlineAtMs: instant("defense_deadline_at") }
 
 /** The names of a payout in a webhook. */
 export interface PayoutNames {
@@ -65,6 +71,8 @@ export class ReportStore extends Context.Service<
       connectionId: string,
       externalIds: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, KnownDispute>, Unavailable>
+    /** Stores the deadlines of disputes that are not decided. One whose row is locked keeps its deadline until the next call. */
+    readonly moveDeadlines: (deadlines: ReadonlyArray<MovedDeadline>) => Effect.Effect<void, Unavailable>
     /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
     readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
     /** Our payouts, by the ids of their orders. */
@@ -136,12 +144,20 @@ export class ReportStore extends Context.Service<
         disputes: Effect.fnUntraced(function* (connectionId, externalIds) {
           if (externalIds.length === 0) return new Map()
           const found = yield* orUnavailable(
-            sql.unsafe<KnownDispute & { readonly external_id: string }>(
-              ...findDisputes({ connectionId, externalIds: named(externalIds) })
-            )
+            sql.unsafe<DisputeRow>(...findDisputes({ connectionId, externalIds: named(externalIds) }))
           )
-          return new Map(found.map(({ external_id, ...dispute }) => [external_id, dispute]))
+          return new Map(
+            found.map(({ defense_deadline_at, external_id, id, status }) => [
+              external_id,
+              { id, status, defenseDeadlineAtMs: defense_deadline_at?.getTime() ?? null }
+            ])
+          )
         }),
+
+        moveDeadlines: (deadlines) =>
+          deadlines.length === 0
+            ? Effect.void
+            : Effect.asVoid(runToCompletion(sql)(sql.unsafe(...setDeadlines({ deadlines })))),
 
         oldestOpenDispute: Effect.fnUntraced(function* (connectionId) {
           const [found] = yield* orUnavailable(sql<{ readonly opened_at: Date | null }>`
@@ -247,12 +263,30 @@ const findKnown = statement(
   FROM payouts o WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId}`
 )
 
+interface DisputeRow {
+  readonly id: string
+  readonly external_id: string
+  readonly status: DisputeStatus
+  readonly defense_deadline_at: Date | null
+}
+
 const findDisputes = statement(
   { connectionId: value("uuid"), externalIds: names },
   (p) => `
-  SELECT id, external_id, status FROM disputes
+  SELECT id, external_id, status, defense_deadline_at FROM disputes
   WHERE connection_id = ${p.connectionId} AND external_id IS NOT NULL
     AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
+)
+
+// It waits for no lock: the deadlines of a page are in no order that other transactions have.
+const setDeadlines = statement(
+  { deadlines: rows(movedDeadline) },
+  ({ deadlines }) => `
+  WITH locked AS (
+    SELECT d.id, m.defense_deadline_at FROM ${deadlines} AS m JOIN disputes d ON d.id = m.id
+    WHERE d.status IN ('open', 'under_review') FOR NO KEY UPDATE OF d SKIP LOCKED
+  )
+  UPDATE disputes d SET defense_deadline_at = l.defense_deadline_at FROM locked l WHERE d.id = l.id`
 )
 
 const findPayoutsOfOrders = statement(

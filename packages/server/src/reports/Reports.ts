@@ -5,6 +5,7 @@
  * - What is not the connection's is left alone, and counted (`Ownership.ts`).
  * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page. So are
  *   outcomes that are known; one that contradicts the books is not (BAL-16).
+ * - The deadline of a dispute that is open here is the one that was listed last (DSP-6): one statement per page where any moved.
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page. An entry of a list that fails again and again is set aside (`UnreadableEntries.ts`).
  */
@@ -29,7 +30,7 @@ import {
   otherReturns
 } from "./ProviderReports.ts"
 import { type Marks, Ownership } from "./Ownership.ts"
-import { type Facts, type Known, ReportStore } from "./ReportStore.ts"
+import { type Facts, type Known, type KnownDispute, type MovedDeadline, ReportStore } from "./ReportStore.ts"
 
 export interface Applied {
   /** Notifications that had an effect. */
@@ -144,11 +145,11 @@ const disputes = Effect.gen(function* () {
           () => ({ orderIds: [], payoutIds: [] }),
           (of) => [disputeOpened(connectionId, of)]
         )
-        const decided = own.filter(({ status }) => status === "won" || status === "lost")
         const ours = yield* store.disputes(
           connectionId,
-          decided.map(({ externalId }) => externalId)
+          own.map(({ externalId }) => externalId)
         )
+        const decided = own.filter(isDecided)
         const outcomes = yield* applyPage(
           connectionId,
           where,
@@ -161,11 +162,21 @@ const disputes = Effect.gen(function* () {
             return outcome === undefined ? [] : [outcome]
           }
         )
+        yield* store.moveDeadlines(own.flatMap((of) => movedDeadline(of, ours.get(of.externalId)) ?? []))
         return together(opened, outcomes)
       })
     )
   return apply
 })
+
+const isDecided = ({ status }: Pick<ReportedDispute, "status">) => status === "won" || status === "lost"
+
+/** The deadline of an open dispute, where the provider gives another one. */
+const movedDeadline = (of: ReportedDispute, ours: KnownDispute | undefined): MovedDeadline | undefined => {
+  const { defenseDeadlineAtMs } = of
+  if (ours === undefined || defenseDeadlineAtMs === null || isDecided(of) || isDecided(ours)) return undefined
+  return ours.defenseDeadlineAtMs === defenseDeadlineAtMs ? undefined : { id: ours.id, defenseDeadlineAtMs }
+}
 
 /** Applies the entries of a page. */
 const pages = Effect.gen(function* () {
