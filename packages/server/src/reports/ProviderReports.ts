@@ -5,16 +5,17 @@
  * - The same fact gives the same notification whether a webhook or the sweep led to it, so that both have one key.
  * - A Pix gives its payment first and its returns after it, oldest first.
  * - Only a final state gives a notification of a return or payout; of one that we ordered, only with its amount. Money that moved
- *   under the id of an order, with another amount, is for a person to see (OPR-232).
+ *   under the id of an order, with another amount, is for a person to see (OPR-232). So is a booked return of somebody else that the
+ *   provider calls failed (BAL-16).
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import type { ReceivedPix, ReportedDispute, ReportedReturn, SentPayout } from "../providers/Acquirer.ts"
 import type { AcquirerNotification } from "../providers/AcquirerNotification.ts"
 import type { SetAside } from "../payments/exceptions/UnreadableEntries.ts"
-import type { Known } from "./ReportStore.ts"
+import type { Known, OrderTerms } from "./ReportStore.ts"
 
-/** What the provider did otherwise than ordered. */
-export type Otherwise = Required<Pick<SetAside, "name" | "of" | "reason">>
+/** What the provider did otherwise than ordered, or than it had reported. `of`: our order. */
+export type Otherwise = Required<Pick<SetAside, "name" | "reason">> & Pick<SetAside, "of">
 
 /** The order that a return may be of, by the id that its requester chose. `Known.orders` says whether it is. */
 export const orderIdOf = ({ id }: ReportedReturn): string | undefined => idFromTxid(id)
@@ -40,20 +41,34 @@ export const notificationsOfPix = (
     .flatMap((of) => notificationOfReturn(connectionId, pix, of, orders) ?? [])
 ]
 
-/** Completed returns of a Pix under ids of our orders with other amounts than were ordered. */
-export const otherReturns = (pix: ReceivedPix, orders: Known["orders"]): ReadonlyArray<Otherwise> =>
-  pix.returns.flatMap((of) => {
-    const id = of.status === "completed" ? orderIdOf(of) : undefined
-    return id !== undefined && orders.of(id, { ...of, endToEndId: pix.endToEndId }) === "other-amount"
-      ? [
-          {
-            of: { refundId: id },
-            name: `${id}/other amount`,
-            reason: `return ${id} has another amount than was ordered`
-          }
-        ]
+/**
+ * Completed returns of a Pix under ids of our orders with other amounts than were ordered, and failed ones of somebody else that are
+ * booked as completed.
+ */
+export const otherReturns = (
+  connectionId: string,
+  pix: ReceivedPix,
+  { isApplied, orders }: Pick<Known, "isApplied" | "orders">
+): ReadonlyArray<Otherwise> =>
+  pix.returns.flatMap((of): ReadonlyArray<Otherwise> => {
+    const id = orderIdOf(of)
+    const terms = termsOfReturn(pix, of, orders)
+    if (id !== undefined && terms === "other-amount" && of.status === "completed") {
+      const reason = `return ${id} has another amount than was ordered`
+      return [{ of: { refundId: id }, name: `${id}/other amount`, reason }]
+    }
+    return terms === "not-ours" && of.status === "failed" && isApplied(returnOfOthers(connectionId, pix, of))
+      ? [{ name: `${pix.endToEndId}/${of.id}/failed`, reason: failedAfterAll(of.id) }]
       : []
   })
+
+const failedAfterAll = (id: string) =>
+  `return ${id} is booked as carried out, and the provider now says that it failed. ` +
+  "If the bank confirms it, correct the account by an adjustment; then dismiss this"
+
+/** The failed returns of a Pix as they are booked if the provider reported them as completed before. */
+export const failedReturns = (connectionId: string, pix: ReceivedPix): ReadonlyArray<AcquirerNotification> =>
+  pix.returns.flatMap((of) => (of.status === "failed" ? [returnOfOthers(connectionId, pix, of)] : []))
 
 /** The same of a payout, whose id is ours. */
 export const otherPayout = (
@@ -72,18 +87,28 @@ const notificationOfReturn = (
 ): AcquirerNotification | undefined => {
   if (of.status === "processing") return undefined
   const orderId = orderIdOf(of)
-  const when = of.atMs === null ? {} : { atMs: of.atMs }
-  const terms = orderId === undefined ? "not-ours" : orders.of(orderId, { ...of, endToEndId: pix.endToEndId })
+  const terms = termsOfReturn(pix, of, orders)
   // The order stays open, or as it ended: this is no answer to it.
   if (terms === "other-amount") return undefined
   if (orderId !== undefined && terms === "ours") {
-    const fact = { connectionId, orderId, ...(of.providerId !== null && { externalId: of.providerId }), ...when }
+    const fact = { connectionId, orderId, ...(of.providerId !== null && { externalId: of.providerId }), ...whenOf(of) }
     return of.status === "completed"
       ? { _tag: "return.completed", ...fact }
       : { _tag: "return.failed", ...fact, reason: of.reason ?? "not carried out by the provider" }
   }
-  // One that somebody else ordered and that failed moved no money.
-  if (of.status === "failed") return undefined
+  // One that somebody else ordered and that failed moved no money. Of one that is booked, a person decides (`otherReturns`).
+  return of.status === "failed" ? undefined : returnOfOthers(connectionId, pix, of)
+}
+
+const termsOfReturn = (pix: ReceivedPix, of: ReportedReturn, orders: Known["orders"]): OrderTerms => {
+  const orderId = orderIdOf(of)
+  return orderId === undefined ? "not-ours" : orders.of(orderId, { ...of, endToEndId: pix.endToEndId })
+}
+
+const whenOf = ({ atMs }: ReportedReturn) => (atMs === null ? {} : { atMs })
+
+/** A completed return that somebody else ordered. */
+const returnOfOthers = (connectionId: string, pix: ReceivedPix, of: ReportedReturn): AcquirerNotification => {
   const requestId = `${pix.endToEndId}/${of.id}`
   const fact = {
     connectionId,
@@ -92,7 +117,7 @@ const notificationOfReturn = (
     amount: of.amount,
     externalId: of.providerId ?? requestId,
     requestId,
-    ...when
+    ...whenOf(of)
   }
   return of.nature === "dispute"
     ? { _tag: "charge.returned", ...fact, as: "charged_back" }

@@ -22,6 +22,7 @@ import type { Unavailable } from "../database/Unavailable.ts"
 import {
   disputeDecided,
   disputeOpened,
+  failedReturns,
   notificationsOfPayout,
   notificationsOfPix,
   orderIdOf,
@@ -88,9 +89,12 @@ export class Reports extends Context.Service<
                 connectionId,
                 where,
                 own,
-                ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
+                (pix) => ({
+                  notifications: failedReturns(connectionId, pix),
+                  orderIds: pix.returns.flatMap((of) => orderIdOf(of) ?? [])
+                }),
                 (pix, { orders }) => notificationsOfPix(connectionId, pix, orders),
-                (pix, { orders }) => otherReturns(pix, orders)
+                (pix, known) => otherReturns(connectionId, pix, known)
               )
           ),
 
@@ -106,7 +110,7 @@ export class Reports extends Context.Service<
                 connectionId,
                 where,
                 own,
-                ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
+                ({ id }) => ({ payoutIds: id === null ? [] : [id] }),
                 (payout, { payouts }) =>
                   notificationsOfPayout(connectionId, payout, (id) => payouts.of(id, payout.amount) === "ours"),
                 (payout, { payouts }) => otherPayout(payout, payouts)
@@ -142,7 +146,7 @@ const disputes = Effect.gen(function* () {
           connectionId,
           where,
           own,
-          () => ({ orderIds: [], payoutIds: [] }),
+          () => ({}),
           (of) => [disputeOpened(connectionId, of)]
         )
         const ours = yield* store.disputes(
@@ -154,7 +158,7 @@ const disputes = Effect.gen(function* () {
           connectionId,
           where,
           decided,
-          () => ({ orderIds: [], payoutIds: [] }),
+          () => ({}),
           (of) => {
             const dispute = ours.get(of.externalId)
             if (dispute === undefined || dispute.status === of.status) return []
@@ -239,18 +243,18 @@ const pages = Effect.gen(function* () {
     connectionId: string,
     where: ListedIn | undefined,
     page: ReadonlyArray<A>,
-    idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
+    alsoOf: (item: A) => Partial<Omit<Facts, "recordKeys">>,
     listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>,
-    othersOf: (item: A, known: Ours) => ReadonlyArray<Otherwise> = () => []
+    othersOf: (item: A, known: Known) => ReadonlyArray<Otherwise> = () => []
   ) {
     if (page.length === 0) return nothingApplied
-    const ids = page.map(idsOf)
+    const also = page.map(alsoOf)
     const notifications = page.flatMap((item) => possible(item, listOf))
     const known = yield* store.known(connectionId, {
-      notifications,
+      notifications: [...notifications, ...also.flatMap((of) => of.notifications ?? [])],
       recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
-      orderIds: ids.flatMap(({ orderIds }) => orderIds),
-      payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
+      orderIds: also.flatMap(({ orderIds = [] }) => orderIds),
+      payoutIds: also.flatMap(({ payoutIds = [] }) => payoutIds)
     })
     const isWithoutEffect = (notification: AcquirerNotification) => {
       const key = recordKeyOf(notification)

@@ -218,6 +218,70 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("A return under th
   )
 })
 
+layer(connectedServiceLayer(), { excludeTestServices: true })("A return that the bank made itself", (it) => {
+  it.effect(
+    "BAL-16, OPR-232: that fails after it was booked is shown once, and moves no money; any other is nothing",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* fundedBank
+        const sql = yield* SqlClient
+        const { receipts } = bank.double.provider
+        const [charge, other] = yield* pendingCharges(bank, 2, 3000)
+        const [pix, otherPix] = payAll(bank, [charge!, other!])
+        yield* sweepNow(bank)
+        const ordered = (paid: typeof pix, id: string, cents: number) =>
+          Result.getOrThrow(receipts.orderReturn(paid!.endToEndId, id, { cents }))
+        const end = (paid: typeof pix, id: string, outcome: object) =>
+          Effect.andThen(
+            Effect.sync(() => Result.getOrThrow(receipts.settleReturn(paid!.endToEndId, id, outcome))),
+            sweepNow(bank)
+          )
+        ordered(pix, "inTheApp1", 1000)
+        ordered(otherPix, "inTheApp1", 2000)
+        yield* end(pix, "inTheApp1", {})
+        yield* end(otherPix, "inTheApp1", closedReturn)
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        // The books know the return of that name, and none of the other payment.
+        assert.deepStrictEqual(yield* openOf(bank, "unreadable"), [])
+        const recorded = yield* notificationsOf(bank)
+        yield* end(pix, "inTheApp1", { ...closedReturn, overrules: true })
+        yield* sweepNow(bank)
+        const [shown, ...more] = yield* openOf(bank, "unreadable")
+        assert.deepStrictEqual(more, [])
+        assert.deepInclude(shown!, { amount: 0, unallocated: 0, end_to_end_id: pix!.endToEndId })
+        assert.include(shown!.received ?? "", "inTheApp1")
+        assert.strictEqual(
+          shown!.failure_reason,
+          "return inTheApp1 is booked as carried out, and the provider now says that it failed. " +
+            "If the bank confirms it, correct the account by an adjustment; then dismiss this"
+        )
+        assert.strictEqual(yield* notificationsOf(bank), recorded)
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        // It is no payment that arrived.
+        yield* resolved(shown!.id, { action: "accept", amount: 1000, account_id: bank.accountId, reason: "x" }, 409)
+        const readNextDay = Effect.andThen(
+          sql`UPDATE unreadable_entries SET read_at = now() - interval '25 hours'`,
+          sweepNow(bank)
+        )
+        yield* readNextDay
+        assert.lengthOf(yield* openOf(bank, "unreadable"), 1)
+        // The bank agrees with the books again, and then does not.
+        yield* end(pix, "inTheApp1", { overrules: true })
+        yield* readNextDay
+        assert.deepStrictEqual(yield* openOf(bank, "unreadable"), [])
+        yield* assertBooks(bank)
+        yield* end(pix, "inTheApp1", { ...closedReturn, overrules: true })
+        const [again] = yield* openOf(bank, "unreadable")
+        assert.notStrictEqual(again!.id, shown!.id)
+        yield* resolved(again!.id, { action: "dismiss", reason: "adjusted" })
+        yield* readNextDay
+        assert.deepStrictEqual(yield* openOf(bank, "unreadable"), [])
+        assert.strictEqual(yield* availableOf(bank.key), 10_000)
+        yield* assertLedgerHolds
+      })
+  )
+})
+
 layer(connectedServiceLayer(), { excludeTestServices: true })("The deadline of a MED", (it) => {
   it.effect("DSP-6: that the bank gives or moves after the first listing is the dispute's, until it is decided", () =>
     Effect.gen(function* () {
