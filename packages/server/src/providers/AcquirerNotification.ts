@@ -70,6 +70,8 @@ export const AcquirerNotification = Schema.Union([
   Schema.TaggedStruct("payout.returned", {
     ...Payout,
     amount: Schema.Int,
+    /** The line of the bank's statement. Its external id is the payout's, which several returns may have. */
+    lineId: Schema.optionalKey(Schema.String),
     /** Nothing but its amount says that it is this payout's: a person decides. */
     isByAmount: Schema.optionalKey(Schema.Boolean)
   })
@@ -168,7 +170,7 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
     case "payout.completed":
       return `payout:${externalId ?? notification.payoutId}:completed`
     case "payout.returned":
-      return `payout:${notification.payoutId}:returned:${externalId ?? ""}`
+      return `payout:${notification.payoutId}:returned:${notification.lineId ?? externalId ?? ""}`
     case "payout.failed":
       return `payout:${externalId ?? notification.payoutId}:failed`
   }

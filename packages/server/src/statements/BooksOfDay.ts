@@ -19,6 +19,7 @@ import { endToEndIdIn } from "./StatementParts.ts"
 
 /** A line of the bank with money that may be of a payout that came back. */
 export interface CameBack {
+  readonly lineId: string
   /** The id that the line has. */
   readonly name: string
   readonly amount: number

@@ -4,6 +4,7 @@
  * Guarantees:
  * - It is applied as a sweep does, so that it heals. A payout that came back, and that no list had in time, is raised as a sweep would
  *   raise it: never of a Pix that the provider has as received, or of which it did not say.
+ * - Each line with a payout's own id is a return. Of equal lines at most as many are raised as the bank has.
  * - A comparison makes at most `MOST_LOOKED_UP` look-ups, for `LOOK_UPS_MS`, and ends them where the provider does not answer. The next one
  *   goes on behind them, until all have had their turn.
  *
@@ -15,6 +16,7 @@ import * as Effect from "effect/Effect"
 import { Acquirer, type Provider } from "../providers/Acquirer.ts"
 import { AcquirerNotifications } from "../reports/AcquirerNotifications.ts"
 import { Reports } from "../reports/Reports.ts"
+import { BankDays } from "./BankDays.ts"
 import { BooksOfDay } from "./BooksOfDay.ts"
 import type { BankLine, Entry } from "./FourLegs.ts"
 import type { DueDay } from "./ReconciliationDays.ts"
@@ -25,6 +27,7 @@ type NamedLine = BankLine & { readonly endToEndId: string }
 /** Gives the ids of other keys, how much had an effect, and the last id that was looked up, where more are to be. */
 export const makeHealed = Effect.gen(function* () {
   const acquirer = yield* Acquirer
+  const bankDays = yield* BankDays
   const books = yield* BooksOfDay
   const reports = yield* Reports
   const notifications = yield* AcquirerNotifications
@@ -77,29 +80,29 @@ export const makeHealed = Effect.gen(function* () {
    * lines that may be of one.
    */
   const raiseSentBack = Effect.fnUntraced(function* (
+    { bankAccount, day }: DueDay,
     connectionIds: ReadonlyArray<string>,
     { payouts }: Provider,
     lines: ReadonlyArray<NamedLine>,
-    open: ReadonlyArray<NamedLine>,
-    day: string
+    open: ReadonlyArray<NamedLine>
   ) {
     if (payouts === undefined) return 0
     const isListed = payouts.list !== undefined
     const mayBe = ({ endToEndId }: NamedLine) => !isListed || endToEndId.startsWith("D")
     const alike = Map.groupBy(open.filter(mayBe), ({ amount }) => amount)
-    const cameBack = lines.filter(mayBe).map(({ amount, endToEndId: name }) => ({
+    const cameBack = lines.filter(mayBe).map(({ amount, endToEndId: name, id: lineId }) => ({
+      lineId,
       name,
       amount,
       isOnly: alike.get(amount)?.length === 1 && !isInCapitals(name)
     }))
+    const sentBack = yield* books.sentBack(connectionIds, cameBack, day)
+    const withOwnId = sentBack.flatMap(({ isByAmount, name }) => (isByAmount ? [] : [name]))
+    const ofPayouts = withOwnId.length === 0 ? [] : yield* bankDays.named(bankAccount, withOwnId)
+    const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
     let effects = 0
-    for (const { amount, connectionId, isByAmount, name, payoutId } of yield* books.sentBack(
-      connectionIds,
-      cameBack,
-      day
-    )) {
-      const atMs = parseInstant(`${day}T12:00:00`, "America/Sao_Paulo")
-      const outcome = yield* notifications.receive({
+    for (const { amount, connectionId, isByAmount, lineId, name, payoutId } of sentBack) {
+      const returned = {
         _tag: "payout.returned",
         connectionId,
         payoutId,
@@ -107,17 +110,25 @@ export const makeHealed = Effect.gen(function* () {
         amount,
         isByAmount,
         ...(atMs !== undefined && { atMs })
-      })
-      if (outcome === "exception") effects += 1
+      } as const
+      // The movement of a line that was raised may pair with an equal line of another day, whose key is then free.
+      const alike = ofPayouts.filter((line) => line.endToEndId === name && line.amount === amount).map(({ id }) => id)
+      for (const one of isByAmount ? [undefined] : new Set([lineId, ...alike])) {
+        const outcome = yield* notifications.receive({ ...returned, ...(one !== undefined && { lineId: one }) })
+        if (outcome !== "exception") continue
+        effects += 1
+        break
+      }
     }
     return effects
   })
 
   return Effect.fnUntraced(function* (
-    { bankAccount, day, lookedUpTo }: DueDay,
+    due: DueDay,
     connectionIds: ReadonlyArray<string>,
     entries: ReadonlyArray<Entry>
   ) {
+    const { bankAccount, day, lookedUpTo } = due
     const missing = entries
       .flatMap(({ bank, state }) => (state === "missing_here" && bank !== undefined && isNamed(bank) ? [bank] : []))
       .filter((line) => line.day === day && line.amount > 0)
@@ -132,7 +143,7 @@ export const makeHealed = Effect.gen(function* () {
     if (provider === undefined) return { ...NOTHING, lookedUpTo }
     const { received, unknown, ...found } = yield* lookUp(connectionIds, provider, lines)
     const open = missing.filter(({ endToEndId }) => !received.has(endToEndId))
-    const raised = yield* raiseSentBack(connectionIds, provider, unknown, open, day)
+    const raised = yield* raiseSentBack(due, connectionIds, provider, unknown, open)
     return { ...found, effects: found.effects + raised }
   })
 })

@@ -20,7 +20,7 @@ import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
 import { assertLedgerHolds, operated, paidOut, payoutReaching } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
-import { extra, importing, comparedToday, withoutSweeps, counted } from "../support/BankDays.ts"
+import { extra, importing, comparedDay, comparedToday, withoutSweeps, counted } from "../support/BankDays.ts"
 
 /** Inter's rail has no list of what came back. */
 const paidOutAtInter = Effect.fnUntraced(function* (seed: number) {
@@ -158,6 +158,63 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("lines that the ba
       yield* importing(bank, bookedLines(bank.double.provider))
       yield* comparedToday(bank)
       assert.lengthOf(yield* returnsOf(payout), 1)
+      yield* assertLedgerHolds
+    })
+  )
+
+  const amountsOf = (payout: { readonly id: string }) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql<{ amount: number; external_id: string }>`
+        SELECT amount::integer, external_id FROM acquirer_exceptions
+        WHERE payout_id = ${payout.id}::uuid AND kind = 'returned_payout' ORDER BY amount, id`
+    )
+
+  it.effect("BAL-17, OPR-279: two lines with the payout's id are two returns, each raised once", () =>
+    Effect.gen(function* () {
+      const { bank, payout } = yield* paidOutAtInter(72)
+      const id = payout.end_to_end_id ?? ""
+      const returned = (cents: number) => extra(bank.double, cents, "PIX DEVOLVIDO", id)
+      const before = bookedLines(bank.double.provider)
+      yield* importing(bank, [...before, returned(300)])
+      yield* comparedToday(bank)
+      // The file of the whole day has the first line again.
+      const lines = [...before, returned(300), returned(200)]
+      yield* importing(bank, lines)
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "3 0" })
+      const both = [
+        { amount: 200, external_id: id },
+        { amount: 300, external_id: id }
+      ]
+      assert.deepStrictEqual(yield* amountsOf(payout), both)
+      // So has another form of the file.
+      yield* importing(bank, lines, { format: "cnab240" })
+      assert.deepStrictEqual(counted(yield* comparedToday(bank)), { matched: "3 0" })
+      assert.deepStrictEqual(yield* amountsOf(payout), both)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-17, OPR-279: so are two of one amount, on one day and on two", () =>
+    Effect.gen(function* () {
+      const { bank, payout } = yield* paidOutAtInter(71)
+      const { double } = bank
+      const id = payout.end_to_end_id ?? ""
+      const returned = extra(double, 200, "PIX DEVOLVIDO", id)
+      const earlier = { ...returned, atMs: returned.atMs - 86_400_000 }
+      const before = bookedLines(double.provider)
+      yield* importing(bank, [earlier, ...before], {}, bankDay(earlier.atMs))
+      yield* comparedDay(bank, bankDay(earlier.atMs))
+      const raised = (times: number) => Array.from({ length: times }, () => ({ amount: 200, external_id: id }))
+      assert.deepStrictEqual(yield* amountsOf(payout), raised(1))
+      // Today's line pairs with what the books have of the earlier one, which is then alone.
+      yield* importing(bank, [returned, ...before])
+      yield* comparedToday(bank)
+      yield* comparedDay(bank, bankDay(earlier.atMs))
+      assert.deepStrictEqual(yield* amountsOf(payout), raised(2))
+      yield* importing(bank, [returned, returned, ...before])
+      for (const day of [returned, earlier, returned]) yield* comparedDay(bank, bankDay(day.atMs))
+      assert.deepStrictEqual(yield* amountsOf(payout), raised(3))
       yield* assertLedgerHolds
     })
   )
