@@ -4478,7 +4478,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AND l.first_sent_at IS NULL AS to_pause
     FROM
       (
         SELECT
@@ -4509,8 +4509,9 @@ WITH RECURSIVE
   claimed AS (
     UPDATE payouts p
     SET
-      due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
-      requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
+      due_at = now() + $5::double precision * interval '1 millisecond',
+      attempts = CASE WHEN t.is_paused AND t.processed_at IS NULL THEN p.attempts ELSE p.attempts + 1
+      END, requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
@@ -4631,7 +4632,7 @@ WITH RECURSIVE
       ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AND l.first_sent_at IS NULL AS to_pause
     FROM
       (
         SELECT
@@ -4662,8 +4663,9 @@ WITH RECURSIVE
   claimed AS (
     UPDATE payouts p
     SET
-      due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
-      requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
+      due_at = now() + $5::double precision * interval '1 millisecond',
+      attempts = CASE WHEN t.is_paused AND t.processed_at IS NULL THEN p.attempts ELSE p.attempts + 1
+      END, requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t

@@ -10,9 +10,8 @@
  *   last claim ended, and the account of the payout that is due longest.
  * - A payout that a brake stops (of its account, its connection or the installation) is paused when it is claimed
  *   (`due_at` is null then), and `PausedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
- *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that was claimed before with an
- *   unclear answer is paused too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
- *   reported meanwhile.
+ *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that may have been sent, with an
+ *   unclear answer, is looked up and not sent: such a claim does not count as an attempt.
  * - The first claim fixes the connection of a payout, so that no retry reaches another provider. With `ACQUIRER=connections`
  *   a payout whose account has no connection is paused until it has one.
  */
@@ -41,7 +40,7 @@ export interface ClaimedPayout {
   readonly payout: StoredPayout
   /** Its id at the provider. */
   readonly orderId: string
-  /** How often it was claimed, this time included. */
+  /** How often it was claimed, this time included, without look-ups while it was paused. */
   readonly attempts: number
   /** Whether no request of an earlier claim can have left. */
   readonly isFirstRequest: boolean
@@ -242,7 +241,7 @@ const claimStatement = (acquirer: AcquirerKind) =>
     ) d
   ),
   judged AS MATERIALIZED (
-    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS to_pause FROM (
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AND l.first_sent_at IS NULL AS to_pause FROM (
       SELECT *, is_stopped OR ${areConnectionPayoutsStopped("called_connection_id")} AS is_paused FROM locked
     ) l
   ),
@@ -258,8 +257,8 @@ const claimStatement = (acquirer: AcquirerKind) =>
   ),
   claimed AS (
     UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
-      attempts = p.attempts + 1, requested_at = coalesce(p.requested_at, now()),
-      first_sent_at = coalesce(p.first_sent_at, now()),
+      attempts = CASE WHEN t.is_paused AND t.processed_at IS NULL THEN p.attempts ELSE p.attempts + 1 END,
+      requested_at = coalesce(p.requested_at, now()), first_sent_at = coalesce(p.first_sent_at, now()),
       connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.to_pause
     RETURNING ${payoutTable.columns("p")}, ${orderIdOf("p")} AS order_id, p.attempts, t.is_paused,

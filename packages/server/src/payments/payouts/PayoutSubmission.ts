@@ -11,6 +11,7 @@
  * - At a provider that finds no payout by our id (Inter), it is never final where the answer to an earlier request was lost: that one may
  *   have paid. After it, or after twenty hours without an answer, nothing more is sent, which could pay a second time, and a person settles
  *   the payout.
+ * - A paused payout that may have been sent is looked up each minute, and not sent.
  * - A process that was stopped beyond its lease sends nothing.
  * - A payout that the acquirer accepted and does not find any more is sent again under that id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless a brake stops it. It never fails for that reason.
@@ -133,6 +134,13 @@ export class PayoutSubmission extends Context.Service<
           ? Effect.andThen(inquireIn(claimed, RESEND_GRACE_MS), send(claimed))
           : send(claimed)
 
+      /** Of one that was not accepted. A rail may call one that it does not have accepted: its end alone is an answer. */
+      const lookUp = (claimed: ClaimedPayout) =>
+        Effect.map(
+          ask(claimed, (rail, order) => rail.outcome(order)),
+          (answer): Asked => (answer._tag === "Completed" || answer._tag === "Failed" ? answer : UNCLEAR)
+        )
+
       const inquire = Effect.fnUntraced(function* (claimed: ClaimedPayout, processedAtMs: number) {
         const answer = yield* ask(claimed, (rail, order) => rail.outcome(order))
         if (answer._tag !== "NotFound" || claimed.isPaused) return answer
@@ -149,10 +157,16 @@ export class PayoutSubmission extends Context.Service<
         yield* late.answered.payout(id, { outcome, externalId: facts.endToEndId, reason: facts.reason })
       })
 
+      const request = (claimed: ClaimedPayout) => {
+        const { isPaused, payout } = claimed
+        if (payout.processedAtMs !== null) return inquire(claimed, payout.processedAtMs)
+        return isPaused ? lookUp(claimed) : sendUnaccepted(claimed)
+      }
+
       const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
-        const { attempts, isFirstRequest, payout } = claimed
+        const { attempts, isFirstRequest, isPaused, payout } = claimed
         const { id, processedAtMs } = payout
-        const asked = processedAtMs === null ? yield* sendUnaccepted(claimed) : yield* inquire(claimed, processedAtMs)
+        const asked = yield* request(claimed)
         const isResent = asked._tag === "Resent"
         const answer = isResent ? asked.answer : asked
         switch (answer._tag) {
@@ -173,9 +187,10 @@ export class PayoutSubmission extends Context.Service<
             return yield* inquireIn(claimed, NEVER_MS)
           default: {
             if (isResent) return
+            const unacceptedBackOffMs = isPaused ? LAST_INQUIRY_MS : backOffMs(attempts)
             return yield* inquireIn(
               claimed,
-              processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
+              processedAtMs === null ? unacceptedBackOffMs : inquiryBackOffMs(attempts),
               {
                 processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
                 isUnsent: answer._tag === "Unsent" && isFirstRequest

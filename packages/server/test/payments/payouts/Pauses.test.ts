@@ -153,7 +153,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const submission = yield* PayoutSubmission
-      const { reschedule } = yield* PausedPayouts
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* payoutBacklog(1, 1)
@@ -163,10 +162,17 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 3_600_000, simulatorSettleMs: 0, 
         // The lease runs out.
         yield* sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid`
         const { due, paused: pausedNow } = yield* submission.claimDue(unusedCapacity(1))
-        assert.deepStrictEqual([due.length, pausedNow], [0, 1], JSON.stringify(stop))
+        assert.deepStrictEqual([due.length, pausedNow], [1, 0], JSON.stringify(stop))
+        yield* due[0]!.call
+        const atAcquirer = sql`SELECT FROM simulator_payouts WHERE order_id IN (
+          SELECT ${sql.literal(orderIdOf("p"))} FROM payouts p WHERE p.account_id = ${accountId}::uuid)`
+        assert.lengthOf(yield* atAcquirer, 0)
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
-        assert.strictEqual((yield* reschedule).rescheduled, 1)
-        assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
+        yield* sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid`
+        const again = yield* submission.claimDue(unusedCapacity(1))
+        assert.lengthOf(again.due, 1)
+        yield* again.due[0]!.call
+        assert.lengthOf(yield* atAcquirer, 1)
         yield* sql`UPDATE payouts SET status = 'failed', due_at = NULL WHERE account_id = ${accountId}::uuid`
       }
     })

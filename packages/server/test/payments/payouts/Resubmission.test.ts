@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/providers/Acquirer.ts"
 import { Ids } from "../../../src/base/Ids.ts"
+import { waiting } from "../../../src/operations/WorkGauges.ts"
 import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { orderIdOfPayout } from "../../support/Payouts.ts"
@@ -47,6 +48,7 @@ const accepted: PayoutProgress = { _tag: "Accepted" }
 const refused: PayoutProgress = { _tag: "Refused", reason: "pagamento_negado" }
 const notFound: PayoutProgress = { _tag: "NotFound" }
 const completed: PayoutProgress = { _tag: "Completed", endToEndId: undefined }
+const failed: PayoutProgress = { _tag: "Failed", reason: "devolvido" }
 
 layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, databaseConnections: 8 }, provider), {
   excludeTestServices: true
@@ -261,6 +263,44 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
       })
   )
 
+  it.effect.each([completed, failed])(
+    "PAY-16, PAY-6: of an account that may not send now, one with an unclear answer is looked up, and not sent: $_tag",
+    (end) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        accepts = () => Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+        const id = yield* processing
+        yield* submitDue(id)
+        const pause = (isPaused: boolean) =>
+          sql`UPDATE accounts SET payouts_paused = ${isPaused}
+            WHERE id = (SELECT account_id FROM payouts WHERE id = ${id}::uuid)`
+        const counted = yield* gauge
+        yield* pause(true)
+        // A rail that does not have it says nothing of the request that may be on its way.
+        for (const answer of [notFound, accepted]) {
+          shows = () => Effect.succeed(answer)
+          yield* submitDue(id)
+          assert.deepStrictEqual(
+            [yield* statusOf(id), yield* processedAtOf(id), sentOf(id)],
+            ["processing", undefined, 1]
+          )
+          assert.isAbove(yield* dueInMs(id), 50_000)
+        }
+        // The gauge, and so its alert, still counts it.
+        assert.strictEqual(yield* gauge, counted)
+        // No look-up is an attempt, after which a refusal could be final.
+        assert.strictEqual((yield* row(id)).attempts, 1)
+        yield* pause(false)
+        accepts = () => Effect.succeed(refused)
+        yield* submitDue(id)
+        assert.deepStrictEqual([yield* statusOf(id), sentOf(id)], ["processing", 2])
+        yield* pause(true)
+        shows = () => Effect.succeed(end)
+        yield* submitDue(id)
+        assert.deepStrictEqual([yield* statusOf(id), sentOf(id)], [end._tag.toLowerCase(), 2])
+      })
+  )
+
   it.effect("PAY-16: of an account that may not send now, it is not sent again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -327,11 +367,24 @@ const longAgo = (id: string) =>
 
 const row = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient
-  const [found] = yield* sql<{ status: string; processed_at: Date | null; due_at: Date | null; due_in_ms: number }>`
-    SELECT status, processed_at, due_at, (extract(epoch FROM due_at - clock_timestamp()) * 1000)::double precision AS due_in_ms
+  const [found] = yield* sql<{
+    status: string
+    attempts: number
+    processed_at: Date | null
+    due_at: Date | null
+    due_in_ms: number
+  }>`
+    SELECT status, attempts, processed_at, due_at, (extract(epoch FROM due_at - clock_timestamp()) * 1000)::double precision AS due_in_ms
     FROM payouts WHERE id = ${id}::uuid`
   return found!
 })
+
+/** The payouts that the gauge of those without an outcome counts. */
+const gauge = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(sql.unsafe<{ kind: string; count: bigint }>(waiting), (found) =>
+    Number(found.find(({ kind }) => kind === "payouts")?.count)
+  )
+)
 
 const statusOf = (id: string) => Effect.map(row(id), ({ status }) => status)
 const processedAtOf = (id: string) => Effect.map(row(id), ({ processed_at }) => processed_at?.getTime())
