@@ -4690,14 +4690,13 @@ UPDATE payouts p
 SET provider_reference = $3::text
 WHERE
   id = $1::uuid
-  AND status || '' = 'processing'
   AND provider_reference IS NOT DISTINCT FROM $2::text
   AND NOT EXISTS (
     SELECT
     FROM payouts o
     WHERE o.provider_reference = $3::text AND o.connection_id = p.connection_id AND o.id <> p.id AND o.status <> 'failed'
   )
-RETURNING id;
+RETURNING status = 'processing' AS is_processing;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p

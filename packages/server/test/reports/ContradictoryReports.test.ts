@@ -1,11 +1,19 @@
 /** Outcomes that a bank changes, by sweep and callback: its balance is that of the books and their exceptions. */
 import { assert, layer } from "@effect/vitest"
+import * as doubles from "@pix-payments/psp-double/http/Profiles"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
 import { providerIdOf, type ReportedDispute } from "../../src/providers/Acquirer.ts"
+import { Secrets } from "../../src/base/Secrets.ts"
+import { ListenAddresses } from "../../src/http/pipeline/ListenAddresses.ts"
+import { ConnectionStore } from "../../src/providers/connections/ConnectionStore.ts"
+import { makeWebhookSecret } from "../../src/providers/connections/WebhookUrl.ts"
+import { CallbackConnections } from "../../src/reports/CallbackConnections.ts"
 import { Reports } from "../../src/reports/Reports.ts"
+import { startDouble } from "../support/Bank.ts"
 import { reaching } from "../support/ChargeDeliveries.ts"
 import {
   connectedBank,
@@ -13,8 +21,10 @@ import {
   connectedServiceLayer,
   payAll,
   pendingCharges,
+  post,
   sweepNow
 } from "../support/ConnectedBank.ts"
+import { connectTo, fund, operatorCredentials } from "../support/Connections.ts"
 import { type Exception, newPix, resolved } from "../support/Exceptions.ts"
 import {
   assertLedgerHolds,
@@ -103,6 +113,37 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("An outcome that t
       const [exception] = yield* eventually(openOf(bank), ({ length }) => length > 0)
       assert.deepInclude(exception!, { payout_id: id, unallocated: 5000, provider_outcome: "failed" })
       yield* assertBooks(bank)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-16, OPR-215: of a payout that a person settled while its request was in flight is asked for too", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* fundedAtInter
+      const { payouts } = bank.double.provider
+      bank.double.faults.once("slow", { path: /banking/ })
+      const { id } = yield* paidOut(bank.key, { amount: 5000 })
+      const sent = Effect.sync(
+        () => payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 1 }).items
+      )
+      yield* eventually(sent, ({ length }) => length > 0)
+      yield* sql`UPDATE payouts SET requested_at = now() - interval '25 hours' WHERE id = ${id}::uuid`
+      yield* operated("POST", `/payouts/${id}/settle`, { outcome: "failed", reason: "it never left" })
+      // The answer to its request names it.
+      const [named] = yield* eventually(
+        sql<{ code: string }>`SELECT provider_reference AS code FROM payouts
+          WHERE id = ${id}::uuid AND provider_reference IS NOT NULL`,
+        ({ length }) => length > 0
+      )
+      yield* Effect.promise(() => bank.double.settle())
+      yield* post(
+        bank.secretUrl,
+        JSON.stringify([{ codigoSolicitacao: named!.code, status: "EFETIVADO" }]),
+        bank.double.client
+      )
+      const [exception] = yield* openOf(bank)
+      assert.deepInclude(exception!, { payout_id: id, unallocated: -5000, provider_outcome: "completed" })
       yield* assertLedgerHolds
     })
   )
@@ -343,6 +384,21 @@ const fundedBank = Effect.gen(function* () {
   yield* sweepNow(bank)
   yield* reaching(bank.key, charge!.id, "paid")
   return bank
+})
+
+/** Inter names a payout only in its answer, and its callbacks name it so. */
+const fundedAtInter = Effect.gen(function* () {
+  const { makeCaller } = yield* TestService
+  const double = yield* startDouble({ variant: doubles.inter, settings: { openingCents: OPENING } })
+  const credentials = { ...operatorCredentials(double), current_account: "1" }
+  const { id: connectionId } = yield* connectTo(double, { profile: "inter", credentials })
+  const secret = Redacted.value(yield* makeWebhookSecret(yield* ConnectionStore, yield* Secrets, connectionId))
+  yield* (yield* CallbackConnections).refresh
+  const caller = yield* makeCaller()
+  yield* fund(caller.accountId, 5000)
+  yield* operated("PATCH", `/accounts/${caller.accountId}`, { connection_id: connectionId })
+  const url = `${(yield* ListenAddresses).acquirer}/${connectionId}`
+  return { ...caller, double, connectionId, url, secretUrl: `${url}/${secret}` } satisfies ConnectedBank
 })
 
 const openOf = ({ connectionId }: ConnectedBank, kind = "contradictory_outcome") =>

@@ -80,7 +80,8 @@ export class PayoutClaims extends Context.Service<
     >
     /**
      * Stores what the provider named a payout, unless it was named otherwise since `before`, or another payout that did not fail
-     * has this name; false then. It is stored when the effect has succeeded.
+     * has this name; false then. It is stored when the effect has succeeded. It is also stored, and false, where the payout has
+     * ended meanwhile: the provider's callbacks name it so, but its money must not move any more.
      */
     readonly keepReference: (
       id: string,
@@ -128,8 +129,10 @@ export class PayoutClaims extends Context.Service<
         }),
         keepReference: (id, before, reference) =>
           Effect.map(
-            runToCompletion(sql)(sql.unsafe(...storeReference({ id, before, reference }))),
-            ({ length }) => length > 0
+            runToCompletion(sql)(
+              sql.unsafe<{ readonly is_processing: boolean }>(...storeReference({ id, before, reference }))
+            ),
+            ([stored]) => stored?.is_processing === true
           ),
         submitted: yield* Batching.make<Submitted, void>({
           maxBatch: 500,
@@ -276,12 +279,12 @@ const storeReference = statement(
   { id: value("uuid"), before: value("text"), reference: value("text") },
   (p) => `
   UPDATE payouts p SET provider_reference = ${p.reference}
-  WHERE id = ${p.id} AND status || '' = 'processing' AND provider_reference IS NOT DISTINCT FROM ${p.before}
+  WHERE id = ${p.id} AND provider_reference IS NOT DISTINCT FROM ${p.before}
     AND NOT EXISTS (
       SELECT FROM payouts o
       WHERE o.provider_reference = ${p.reference} AND o.connection_id = p.connection_id AND o.id <> p.id AND o.status <> 'failed'
     )
-  RETURNING id`
+  RETURNING status = 'processing' AS is_processing`
 )
 
 // `p.status || ''` fits no partial index, so that each row is found by its id. One that the acquirer has named is asked about again soon.

@@ -76,7 +76,7 @@ export class PayoutSubmission extends Context.Service<
                 ? Effect.void
                 : Effect.fail(
                     new AcquirerUnclear({
-                      reason: "the payout has another reference by now, or another payout has this one"
+                      reason: "the payout has ended or has another reference by now, or another payout has this one"
                     })
                   )
           })

@@ -90,6 +90,33 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 10_000 } }), { excludeT
         assert.lengthOf(sent(), 0)
       })
     )
+
+    it.effect("PAY-6: is kept where a person settled the payout meanwhile, whose money does not move any more", () =>
+      Effect.gen(function* () {
+        const { double, key } = yield* payerAt("sicoob")
+        const sql = yield* SqlClient
+        const { payouts } = double.provider
+        const begin = payouts.begin
+        let begun = 0
+        Object.assign(payouts, { begin: (payee: string) => (begun++, begin(payee)) })
+        double.faults.once("slow", { path: /pagamentos$/ })
+        const { id } = yield* paidOut(key)
+        yield* eventually(
+          Effect.sync(() => begun),
+          (count) => count === 1
+        )
+        yield* sql`UPDATE payouts SET requested_at = now() - interval '25 hours' WHERE id = ${id}::uuid`
+        yield* operated("POST", `/payouts/${id}/settle`, { outcome: "failed", reason: "it never left" })
+        yield* eventually(
+          sql`SELECT FROM payouts WHERE id = ${id}::uuid AND provider_reference IS NOT NULL`,
+          ({ length }) => length > 0
+        )
+        // By then a confirmation of the first one would be there.
+        yield* submittedPayout(key, (yield* paidOut(key)).id)
+        const confirmed = double.exchanges.filter(({ path }) => path.endsWith("/confirmacao"))
+        assert.lengthOf(confirmed, 1)
+      })
+    )
   }
 )
 
@@ -105,12 +132,12 @@ const parked = (id: string, dueNow: Effect.Effect<unknown, SqlError>) =>
     )
   )
 
-const payerAtInter = Effect.gen(function* () {
+const payerAt = Effect.fnUntraced(function* (profile: "inter" | "sicoob") {
   const sql = yield* SqlClient
   const { makeCaller } = yield* TestService
-  const double = yield* startDouble({ variant: doubles.inter, settings: { openingCents: 100_000 } })
-  const credentials = { ...operatorCredentials(double), current_account: "1" }
-  const connection = yield* connectTo(double, { profile: "inter", credentials })
+  const double = yield* startDouble({ variant: doubles[profile], settings: { openingCents: 100_000 } })
+  const credentials = { ...operatorCredentials(double), ...(profile === "inter" && { current_account: "1" }) }
+  const connection = yield* connectTo(double, { profile, credentials })
   const { accountId, key } = yield* makeCaller()
   yield* fund(accountId, 10_000)
   yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: connection.id })
@@ -122,3 +149,5 @@ const payerAtInter = Effect.gen(function* () {
     sent: () => double.provider.payouts.list({ fromMs: 0, toMs: Infinity }, () => true, { page: 0, size: 10 }).items
   }
 })
+
+const payerAtInter = payerAt("inter")
