@@ -44,6 +44,7 @@ const sentences = inBoth<ReadonlyArray<Sentence>>({
     [/The provider issued a token\./, "A instituição emitiu um token."],
     [/The provider grants none of the needed scopes\./, "A instituição não concede nenhum dos escopos necessários."],
     [/Every scope that is needed was granted\./, "Todos os escopos necessários foram concedidos."],
+    [/MEDs are not read\./, "Os MEDs não são lidos."],
     [/Not granted: (.*)\./, "Não concedidos: $1."],
     [/The scope (.*) was not granted\./, "O escopo $1 não foi concedido."],
     [/The provider does not name its time\./, "A instituição não informa a sua hora."],

@@ -10,6 +10,7 @@
  * Rules: OPR-65, OPR-66.
  */
 import type { ApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
+import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Failure } from "@pix-payments/api-pix/Outcome"
 import { counted } from "@pix-payments/domain/Reason"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -31,7 +32,7 @@ export interface Checked {
 
 /** The steps up to the one that the others depend on, or all. */
 export const checkConnection = (
-  { client, certificateExpiresAtMs }: OpenConnection,
+  { client, certificateExpiresAtMs, disputes }: OpenConnection,
   /** That of this process, or the opened one where it has none. */
   inUse: ApiPixClient,
   checked: Checked
@@ -48,7 +49,7 @@ export const checkConnection = (
     return [
       certificate,
       token,
-      scopesStep(status.missingScopes),
+      scopesStep(status.missingScopes, disputes === undefined ? [] : yield* missingForDisputes(disputes)),
       clockStep(status.clockDifferenceMs),
       yield* keyStep(client, checked),
       yield* webhookStep(
@@ -63,6 +64,7 @@ export const checkConnection = (
 
 const HAS_TOKEN: CheckStep = { step: "token", ok: true, detail: "The provider issued a token." }
 const DAY_MS = 86_400_000
+const TRIED_MS = 60_000
 /** A token, and the ranges of a sweep, depend on the clock. */
 const CLOCK_TOLERANCE_MS = 10_000
 
@@ -73,12 +75,22 @@ const certificateStep = (endsAtMs: number, nowMs: number): CheckStep => {
     : { step: "certificate", ok: true, detail: `The client certificate is valid for ${counted(days, "day")}.` }
 }
 
-const scopesStep = (missing: ReadonlyArray<string> | undefined): CheckStep => {
+/** Sweeps read no disputes without their scope, and are complete all the same. */
+const missingForDisputes = (disputes: Disputes): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+    Effect.match(disputes.list({ fromMs: nowMs - TRIED_MS, toMs: nowMs, page: 0, pageSize: 1 }), {
+      onFailure: (failure) => (failure._tag === "ScopeMissing" ? failure.missing : []),
+      onSuccess: () => []
+    })
+  )
+
+const scopesStep = (missing: ReadonlyArray<string> | undefined, forDisputes: ReadonlyArray<string>): CheckStep => {
   if (missing === undefined)
     return { step: "scopes", ok: false, detail: "The provider grants none of the needed scopes." }
-  return missing.length === 0
-    ? { step: "scopes", ok: true, detail: "Every scope that is needed was granted." }
-    : { step: "scopes", ok: false, detail: `Not granted: ${missing.join(", ")}.` }
+  const all = [...missing, ...forDisputes]
+  if (all.length === 0) return { step: "scopes", ok: true, detail: "Every scope that is needed was granted." }
+  const detail = `Not granted: ${all.join(", ")}.`
+  return { step: "scopes", ok: false, detail: forDisputes.length === 0 ? detail : `${detail} MEDs are not read.` }
 }
 
 const clockStep = (differenceMs: number | undefined): CheckStep => {

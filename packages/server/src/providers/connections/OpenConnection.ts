@@ -2,7 +2,7 @@
 import { type ApiPixClient, makeApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
 import { makeBalance } from "@pix-payments/api-pix/Balance"
 import { makeConnection } from "@pix-payments/api-pix/Connection"
-import { makeDisputes } from "@pix-payments/api-pix/Disputes"
+import { type Disputes, makeDisputes } from "@pix-payments/api-pix/Disputes"
 import type { Profile } from "@pix-payments/api-pix/Profile"
 import { makePayouts } from "@pix-payments/api-pix/PayoutRails"
 import { profiles } from "@pix-payments/api-pix/Profiles"
@@ -15,6 +15,8 @@ import type { ConnectionRow } from "./ConnectionStore.ts"
 
 export interface OpenConnection {
   readonly client: ApiPixClient
+  /** Undefined where the provider's API has no disputes. */
+  readonly disputes: Disputes | undefined
   readonly provider: Provider
   readonly certificateExpiresAtMs: number
   readonly paysOut: boolean
@@ -52,12 +54,14 @@ export const openConnection = (
       ({ setting }) => new InvalidConnection({ part: FIELDS[setting] ?? setting, reason: "is missing" })
     )
     const client = makeApiPixClient(connection)
+    const disputes = makeDisputes(connection)
     return {
       client,
+      disputes,
       provider: makeApiPixProvider({
         client,
         payouts: makePayouts(connection),
-        disputes: makeDisputes(connection),
+        disputes,
         balance,
         pixKey: terms.pix_key,
         timeoutMs

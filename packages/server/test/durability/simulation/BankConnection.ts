@@ -149,14 +149,15 @@ const openOver = (
       })
     )
     const client = makeApiPixClient(connection)
+    const disputes = makeDisputes(connection)
     const provider = makeApiPixProvider({
       client,
       payouts: makePayouts(connection),
-      disputes: makeDisputes(connection),
+      disputes,
       pixKey: key,
       timeoutMs: ACQUIRER_TIMEOUT_MS
     })
-    return { client, provider, certificateExpiresAtMs: NEVER_MS, paysOut: profile.payouts !== null }
+    return { client, disputes, provider, certificateExpiresAtMs: NEVER_MS, paysOut: profile.payouts !== null }
   })
 
 const NEVER_MS = Number.MAX_SAFE_INTEGER

@@ -137,6 +137,19 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
             detailOf(yield* check(id), "scopes"),
             "Not granted: pix.write, pix.read, webhook.write, webhook.read."
           )
+          const efi = yield* startDouble({ profile: "efi" })
+          const scopes = efi.profile.scopes.filter((scope) => scope !== "gn.infractions.read")
+          const { id: atEfi } = yield* connectTo(efi)
+          assert.strictEqual(detailOf(yield* check(atEfi), "scopes"), "Every scope that is needed was granted.")
+          for (const [granted, missing] of [
+            [scopes, "gn.infractions.read"],
+            [scopes.filter((scope) => scope !== "pix.send"), "pix.send, gn.infractions.read"]
+          ] as const) {
+            efi.tokens.setClient({ id: efi.clientId, secret: efi.clientSecret, scopes: granted })
+            const found = yield* check(atEfi)
+            assert.isFalse(found.ok)
+            assert.strictEqual(detailOf(found, "scopes"), `Not granted: ${missing}. MEDs are not read.`)
+          }
           const simulator = yield* operate<ErrorBody>("POST", `/operator/v1/connections/${SIMULATOR_CONNECTION}/check`)
           assertRefused(simulator, "INVALID_STATE")
         })
