@@ -7,6 +7,7 @@ export const AlertEvent = Schema.Literals([
   "exception.opened",
   "endpoint.failing",
   "certificate.ending",
+  "order.unanswered",
   "ledger.differs"
 ])
 export type AlertEvent = typeof AlertEvent.Type

@@ -2,13 +2,14 @@ import { assert, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { AlertChannelKind, AlertEvent, DEADLINE_HOURS, FAILURES_IN_A_ROW } from "../src/Alert.ts"
 
-it("OPR-317: alerts are of six kinds", () => {
+it("OPR-317: alerts are of seven kinds", () => {
   const told = [
     "dispute.deadline",
     "approval.waiting",
     "exception.opened",
     "endpoint.failing",
     "certificate.ending",
+    "order.unanswered",
     "ledger.differs"
   ]
   assert.sameMembers([...AlertEvent.literals], told)

@@ -86,7 +86,15 @@ const conditions: ReadonlyArray<string> = [
        WHEN 1 THEN ' day' ELSE ' days' END END,
      '/connections/' || id, certificate_warned_days <= 1
    FROM (SELECT id, name, certificate_warned_days FROM acquirer_connections WHERE certificate_warned_days IS NOT NULL
-     ORDER BY id LIMIT ${LIMIT}) n`
+     ORDER BY id LIMIT ${LIMIT}) n`,
+  // An order is created before its first request.
+  `SELECT 'order:' || id, 'order.unanswered',
+     CASE kind WHEN 'refund' THEN 'Refund ' || ${short("id")} WHEN 'return' THEN 'Return of exception ' || ${short("exception_id")}
+       WHEN 'defend' THEN 'Defense of dispute ' || ${short("dispute_id")} ELSE 'Cancellation of charge ' || ${short("charge_id")} END
+       || CASE WHEN amount > 0 THEN ' of ' || ${reais("amount")} ELSE '' END || ': without a definite answer of the bank for 24 hours',
+     coalesce('/charges/' || charge_id, '/exceptions/' || exception_id, '/disputes/' || dispute_id), false
+   FROM (SELECT * FROM acquirer_orders WHERE state = 'ordered' AND created_at <= now() - interval '24 hours'
+     AND requested_at <= now() - interval '24 hours' ORDER BY created_at LIMIT ${LIMIT}) o`
 ]
 
 export const detectAll = insertInto(conditions.join(" UNION ALL "))

@@ -45,6 +45,8 @@ const set = (gauges: Metrics["Service"]["gauges"], kind: string, count: number, 
       return gauges({ charges_processing: count, charges_processing_oldest_seconds: seconds })
     case "payouts":
       return gauges({ payouts_processing: count, payouts_processing_oldest_seconds: seconds })
+    case "orders":
+      return gauges({ acquirer_orders_oldest_seconds: seconds })
     case "outbox":
       return gauges({ outbox_changes_waiting: count, outbox_oldest_seconds: seconds })
     case "approvals":
@@ -85,6 +87,11 @@ export const waiting = [
     "payouts",
     age("min(created_at)"),
     `SELECT created_at FROM payouts WHERE status = 'processing' AND due_at > '-infinity' ORDER BY due_at LIMIT ${LIMIT}`
+  ),
+  counted(
+    "orders",
+    age("min(created_at)"),
+    `SELECT created_at FROM acquirer_orders WHERE state = 'ordered' ORDER BY created_at LIMIT 1`
   ),
   counted(
     "outbox",

@@ -7,13 +7,14 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { FAILURES_IN_A_ROW } from "@pix-payments/domain/Alert"
 import { attemptKey } from "@pix-payments/domain/Signature"
 import { shortIdOf } from "@pix-payments/domain/Uuid"
-import { createHmac } from "node:crypto"
+import { createHmac, randomUUID } from "node:crypto"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { SMTPServer } from "smtp-server"
 import { claimDue, compose, finish, NAMED, PER_HOUR } from "../../src/alerts/AlertMessages.ts"
 import { detect, detectAll, raise } from "../../src/alerts/Alerts.ts"
 import { inIndexOrder } from "../../src/database/statements/Paging.ts"
+import { overdueRefundOf, overdueReturn } from "../support/Overdue.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
 import { registered } from "../support/Webhooks.ts"
@@ -317,6 +318,51 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Alert cha
         Effect.andThen(sql`SET LOCAL enable_seqscan = off`, sql.unsafe(`EXPLAIN ${detectAll}`))
       )
       assert.match(JSON.stringify(plan), /Index Scan Backward using webhook_endpoint_health_alerts/)
+      yield* remove(channel.id)
+    })
+  )
+
+  it.effect("OPR-317: an order without a definite answer is found 24 hours after its first request, once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const channel = yield* makeChannel({
+        kind: "webhook",
+        target: "http://127.0.0.1:9/",
+        events: ["order.unanswered"]
+      })
+      const refund = yield* overdueRefundOf({}, 123)
+      const exception = yield* overdueReturn
+      const [charge, dispute] = [randomUUID(), randomUUID()]
+      // What was asked a moment less than 24 hours ago, was never asked, or has an outcome, is none.
+      yield* sql`INSERT INTO acquirer_orders (id, kind, charge_id, dispute_id, amount, pending, state, created_at, requested_at)
+        SELECT uuidv7(), kind, CASE kind WHEN 'cancel' THEN coalesce(charge_id::uuid, uuidv7()) END, dispute_id::uuid, 0, 0, state, now() - interval '3 days', now() - asked::interval
+        FROM (VALUES ('cancel', ${charge}, NULL, 'ordered', '24 hours'), ('defend', NULL, ${dispute}, 'ordered', '2 days'),
+          ('cancel', NULL, NULL, 'ordered', '23 hours 59 minutes'), ('cancel', NULL, NULL, 'ordered', NULL),
+          ('cancel', NULL, NULL, 'done', '2 days'), ('cancel', NULL, NULL, 'refused', '2 days'))
+          AS o (kind, charge_id, dispute_id, state, asked)`
+      for (let i = 0; i < 2; i++) yield* detect
+      const silent = "without a definite answer of the bank for 24 hours"
+      const found = yield* sql<{ title: string; path: string; event: string; is_urgent: boolean }>`
+        SELECT event, title, path, is_urgent FROM alerts WHERE channel_id = ${channel.id}::uuid ORDER BY title COLLATE "C"`
+      const expected = [
+        [`Cancellation of charge ${shortIdOf(charge)}`, `/charges/${charge}`],
+        [`Defense of dispute ${shortIdOf(dispute)}`, `/disputes/${dispute}`],
+        [`Refund ${shortIdOf(refund.id)} of R$ 1.23`, `/charges/${refund.chargeId}`],
+        [`Return of exception ${shortIdOf(exception)} of R$ 30.00`, `/exceptions/${exception}`]
+      ]
+      assert.deepStrictEqual(
+        found,
+        expected.map(([of, path]) => ({
+          event: "order.unanswered",
+          title: `${of}: ${silent}`,
+          path: path!,
+          is_urgent: false
+        }))
+      )
+      const plan = yield* inIndexOrder(
+        Effect.andThen(sql`SET LOCAL enable_seqscan = off`, sql.unsafe(`EXPLAIN ${detectAll}`))
+      )
+      assert.include(JSON.stringify(plan), "using acquirer_orders_oldest")
       yield* remove(channel.id)
     })
   )

@@ -82,6 +82,7 @@ export const overdueRefundOfAccepted = Effect.fnUntraced(function* (exceptionId:
 
 const askedLongAgo = Effect.fnUntraced(function* (orderId: string) {
   const sql = yield* SqlClient
-  yield* sql`UPDATE acquirer_orders SET requested_at = now() - interval '25 hours' WHERE id = ${orderId}::uuid`
+  yield* sql`UPDATE acquirer_orders SET requested_at = now() - interval '25 hours', created_at = now() - interval '25 hours'
+    WHERE id = ${orderId}::uuid`
   yield* sql`UPDATE refunds SET created_at = created_at - interval '25 hours' WHERE id = ${orderId}::uuid`
 })

@@ -101,6 +101,10 @@ export const catalog = {
   acquirer_sweep_age_seconds: gauge("max", "Time since the end of the last complete sweep of a connection."),
   acquirer_sweep_found_total: counter("Facts that a sweep applied because no callback had, by connection."),
   acquirer_callbacks_total: counter("Callbacks of providers, by connection and result."),
+  acquirer_orders_oldest_seconds: gauge(
+    "max",
+    "Age of the oldest order to the acquirer without an outcome: a refund, return, cancellation or defense; 0: none."
+  ),
   acquirer_exceptions_open: gauge("max", "Open exceptions: money, or claims on money, that fit no charge, by kind."),
   acquirer_unallocated_cents: gauge("max", "Cents in the ledger account unallocated of all connections."),
 

@@ -54,6 +54,7 @@ export const providerTables = [
   `CREATE UNIQUE INDEX acquirer_orders_of_exception ON acquirer_orders (exception_id) WHERE state = 'ordered'`,
   `CREATE UNIQUE INDEX acquirer_orders_of_dispute ON acquirer_orders (dispute_id) WHERE state = 'ordered'`,
   `CREATE INDEX acquirer_orders_due ON acquirer_orders (due_at) WHERE state = 'ordered' AND due_at IS NOT NULL`,
+  `CREATE INDEX acquirer_orders_oldest ON acquirer_orders (created_at) WHERE state = 'ordered'`,
   `CREATE INDEX acquirer_orders_of_connection ON acquirer_orders (connection_id, kind, due_at)
     WHERE state = 'ordered' AND due_at IS NOT NULL`,
   `CREATE INDEX acquirer_orders_of_charge ON acquirer_orders (charge_id, id) WHERE charge_id IS NOT NULL`,

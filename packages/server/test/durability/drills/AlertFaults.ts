@@ -240,6 +240,17 @@ export const faults: Readonly<Record<string, Fault>> = {
     inject: run(`UPDATE payouts SET created_at = now() - interval '31 minutes' WHERE status = 'processing'`),
     takesSeconds: 20
   },
+  PixOrdersUnanswered: {
+    what: "a refund was ordered 31 minutes ago",
+    prepare: (installation) =>
+      Effect.gen(function* () {
+        const id = yield* paid(installation)
+        const body = { amount: 1000, description: holding.pix_key }
+        yield* expecting(200, installation.operate("POST", `/operator/v1/charges/${id}/refund`, { body }))
+      }),
+    inject: run(`UPDATE acquirer_orders SET created_at = now() - interval '31 minutes' WHERE state = 'ordered'`),
+    takesSeconds: 20
+  },
   PixLedgerDiffers: {
     what: "a balance is changed by hand",
     inject: run(`UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'available'`),
