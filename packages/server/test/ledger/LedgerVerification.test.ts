@@ -145,6 +145,8 @@ layer(TestService.layer(), { excludeTestServices: true })("What the tables' owne
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
+      const other = yield* makeCaller()
+      yield* paidCharge(other.key, 700)
       for (const ahead of [1, 4]) {
         yield* paidCharge(key, 1000)
         yield* closeDays(ahead)
@@ -156,6 +158,11 @@ layer(TestService.layer(), { excludeTestServices: true })("What the tables' owne
       assert.deepStrictEqual(namedOf(accountId, verified), [`${old!.day} transfers`])
       assert.deepStrictEqual(verified.differences, [])
       assert.isFalse(verified.consistent)
+      // Those that fit are in the answer, too.
+      const shown = verified.accounts.find(
+        ({ account }) => account.account_id === other.accountId && account.name === "available"
+      )
+      assert.strictEqual(shown?.kept, 700)
     })
   )
 
