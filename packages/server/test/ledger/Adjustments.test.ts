@@ -4,6 +4,7 @@ import type { Adjustment } from "@pix-payments/api/operator/Adjustments"
 import type { Approval } from "@pix-payments/api/operator/Approvals"
 import type { BalanceTransaction, Close } from "@pix-payments/api/operator/Books"
 import type { AuditEntry } from "@pix-payments/api/operator/Logs"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { approve, makeApprovers } from "../support/Approvals.ts"
@@ -108,6 +109,17 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
       assert.isTrue(answers.every(({ status }) => status === 201))
       assertRefused(yield* adjust(operate, { ...body, amount: 8 }, idempotencyKey), "IDEMPOTENCY_KEY_REUSED")
       assert.strictEqual(yield* availableOf(key), 1007)
+    })
+  )
+
+  it.effect("OPR-262: an account that is unknown is refused; a connection is none", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      for (const account_id of [newKey(), SIMULATOR_CONNECTION])
+        assertRefused(yield* adjust(operate, { account_id, amount: 250, reason: "rounding" }), "VALIDATION_ERROR", [
+          "account_id"
+        ])
+      yield* assertLedgerHolds
     })
   )
 

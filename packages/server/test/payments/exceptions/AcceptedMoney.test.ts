@@ -1,5 +1,6 @@
 /** Money of exceptions that accounts accepted: contested, returned and refunded where it is. */
 import { assert, layer } from "@effect/vitest"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, retrieve } from "../../support/ChargeRequests.ts"
@@ -266,7 +267,9 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 5000, simulatorSettleMs
       const payment = paymentOf("", { amount: 900 })
       yield* notified(payment)
       const { id } = yield* exceptionOf(payment.endToEndId)
-      for (const body of [{ account_id: chargeId }, { account_id: accountId, charge_id: chargeId }]) {
+      // A connection has ledger accounts, too.
+      const connection = { account_id: SIMULATOR_CONNECTION }
+      for (const body of [{ account_id: chargeId }, connection, { account_id: accountId, charge_id: chargeId }]) {
         const answer = yield* operate("POST", `/operator/v1/exceptions/${id}/resolve`, {
           body: { action: "accept", ...body }
         })
