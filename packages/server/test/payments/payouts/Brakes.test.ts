@@ -216,4 +216,22 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       yield* forget
     })
   )
+
+  it.effect("OPR-124, PAY-16: many accounts that stay stopped do not hold up the one after them", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { reschedule } = yield* PausedPayouts
+      const stopped = yield* Effect.forEach(Array.from({ length: 200 }), () => payoutBacklog(1, 1, true))
+      const free = yield* payoutBacklog(1, 1)
+      yield* sql`UPDATE payouts SET due_at = NULL WHERE status = 'processing'`
+      assert.deepStrictEqual(yield* reschedule, { rescheduled: 0, isWalkComplete: false })
+      assert.deepStrictEqual(yield* reschedule, { rescheduled: 1, isWalkComplete: true })
+      const [sent] = yield* sql<{ account_id: string }>`SELECT account_id FROM payouts WHERE due_at IS NOT NULL`
+      assert.strictEqual(sent?.account_id, free)
+      // The next walk begins with the first account.
+      yield* Accounts.use(({ update }) => update(stopped[0]!, { payouts_paused: false }))
+      assert.strictEqual((yield* reschedule).rescheduled, 1)
+      yield* forget
+    })
+  )
 })
