@@ -15,6 +15,7 @@ import { inIndexOrder } from "../database/statements/Paging.ts"
 import { rows, statement } from "../database/statements/Statement.ts"
 import { boolean, text } from "../database/statements/Column.ts"
 import { orUnavailable } from "../database/Unavailable.ts"
+import { IS_OVERDUE } from "../payments/exceptions/HandSettlements.ts"
 
 export interface Alert {
   /** Of what it is: the same key is the same alert. */
@@ -94,7 +95,7 @@ const conditions: ReadonlyArray<string> = [
        || CASE WHEN amount > 0 THEN ' of ' || ${reais("amount")} ELSE '' END || ': without a definite answer of the bank for 24 hours',
      coalesce('/charges/' || charge_id, '/exceptions/' || exception_id, '/disputes/' || dispute_id), false
    FROM (SELECT * FROM acquirer_orders WHERE state = 'ordered' AND created_at <= now() - interval '24 hours'
-     AND requested_at <= now() - interval '24 hours' ORDER BY created_at LIMIT ${LIMIT}) o`
+     AND ${IS_OVERDUE} ORDER BY created_at LIMIT ${LIMIT}) o`
 ]
 
 export const detectAll = insertInto(conditions.join(" UNION ALL "))

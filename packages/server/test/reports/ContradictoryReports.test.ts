@@ -18,6 +18,7 @@ import {
   connectedBank,
   type ConnectedBank,
   connectedServiceLayer,
+  notificationsOf,
   payAll,
   pendingCharges,
   post,
@@ -354,14 +355,5 @@ const assertBooks = ({ accountId, connectionId, double }: ConnectedBank) =>
         SELECT -sum(balance)::bigint AS balance FROM ledger_accounts
         WHERE owner_id IN (${accountId}::uuid, ${connectionId}::uuid) AND kind = 'acquirer'`,
       ([row]) => assert.strictEqual(Number(row!.balance), double.provider.balanceCents() - OPENING)
-    )
-  )
-
-const notificationsOf = ({ connectionId }: ConnectedBank) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql<{ count: number }>`
-        SELECT count(*)::int AS count FROM notifications WHERE connection_id = ${connectionId}::uuid`,
-      ([row]) => row!.count
     )
   )

@@ -7,8 +7,8 @@ import type { ReportedDispute } from "../../src/providers/Acquirer.ts"
 import { Reports } from "../../src/reports/Reports.ts"
 import {
   connectedBank,
-  type ConnectedBank,
   connectedServiceLayer,
+  notificationsOf,
   payAll,
   pendingCharges,
   sweepNow
@@ -67,12 +67,3 @@ layer(connectedServiceLayer(), { excludeTestServices: true })("The deadline of a
     })
   )
 })
-
-const notificationsOf = ({ connectionId }: ConnectedBank) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    Effect.map(
-      sql<{ count: number }>`
-        SELECT count(*)::int AS count FROM notifications WHERE connection_id = ${connectionId}::uuid`,
-      ([row]) => row!.count
-    )
-  )

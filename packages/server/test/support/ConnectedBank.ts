@@ -181,3 +181,13 @@ export const post = (
     if (Array.isArray(body)) for (const chunk of body) request.write(chunk)
     else request.end(typeof body === "string" ? body : JSON.stringify(body))
   })
+
+/** How many notifications of a bank are recorded. */
+export const notificationsOf = ({ connectionId }: ConnectedBank) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ count: number }>`
+        SELECT count(*)::int AS count FROM notifications WHERE connection_id = ${connectionId}::uuid`,
+      ([row]) => row!.count
+    )
+  )

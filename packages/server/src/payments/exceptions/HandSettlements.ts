@@ -173,7 +173,7 @@ interface OverdueRow {
   readonly is_overdue: boolean
 }
 
-const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
+export const IS_OVERDUE = "coalesce(requested_at <= now() - interval '24 hours', false)"
 
 /** Of an exception, only money that an account had accepted goes back to it. */
 const ofOrder = (table: string, key: string, charge: string) => `

@@ -105,9 +105,8 @@ export const decideEnd = (
   ids: Ids["Service"]
 ): RefundChange => {
   if (outcome._tag === "Failed") return failed(facts, order, outcome.reason, ids)
-  const { returnId } = outcome
-  const isOther = returnId !== undefined && facts.refunds.some(({ providerId }) => providerId === returnId)
-  if (!isOther) return completed(facts, order, ids, returnId)
+  const isOther = facts.refunds.some(({ providerId }) => providerId !== null && providerId === outcome.returnId)
+  if (!isOther) return completed(facts, order, ids, outcome.returnId)
   // The money went back as that one: the order has nothing more to return.
   return { ...failed(facts, order, "the provider reported it as another return", ids), orderEnd: "done" }
 }
@@ -231,10 +230,9 @@ const completed = (
   ids: Ids["Service"],
   returnId: string | null = null
 ): RefundChange => {
-  const isEmpty = leftOf(locked.funds) === order.amount
   const refund = refundOf(refunds, order)
   const step: ChargeStep = {
-    report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
+    report: leftOf(locked.funds) === order.amount ? allowedReport(locked.charge, "refunded") : undefined,
     reason: "charge.refunded",
     sourceId: order.id,
     movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
@@ -369,7 +367,7 @@ const returned = (
 export const wasPaid = ({ status }: StoredCharge) =>
   status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
 
-const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false, isEmpty: false })
+const nothing = (locked: LockedCharge): RefundChange => ({ ...applied(locked, []), isApplied: false })
 
 const applied = (locked: LockedCharge, steps: ReadonlyArray<ChargeStep>): RefundChange => {
   const after = steps.reduce(afterStep, locked)

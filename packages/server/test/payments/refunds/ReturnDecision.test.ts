@@ -229,6 +229,14 @@ describe("The return of a MED whose loss was reported before", () => {
     assert.strictEqual(last.get(ORDER)?.status, "failed")
   })
 
+  it("DSP-7, OPR-73: one that a refund which it makes fail leaves nothing for ends the other MEDs", () => {
+    const order = orderOf(700)
+    const claims = { lost: [{ disputeId: "med-1", missing: 700, taken: undefined }], open: [openMed("b", 700)] }
+    const locked = lockedCharge({ inTransit: 700 }, { status: "charged_back", refundedAmount: 300 }, order)
+    const change = decideReturn(factsOf(locked, [refundOf(order)], claims), report(700), ids)
+    assert.deepInclude(change, { isApplied: true, orderEnd: "refused", unmatched: 700, isEmpty: true })
+  })
+
   it("OPR-73: that took a part has the rest from a refund that it makes fail", () => {
     const order = orderOf(700)
     const taken = lostBefore(300)
