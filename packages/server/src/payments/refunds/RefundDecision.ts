@@ -41,7 +41,6 @@ export interface RefundFacts {
 /** A return that the provider reports. */
 export interface ReportedReturn {
   readonly as: "refunded" | "charged_back"
-  /** It is the return of a MED. */
   readonly isMed: boolean
   /** Cents. Absent: all that is left. */
   readonly amount: number | undefined
@@ -107,7 +106,6 @@ export const decideEnd = (
   if (outcome._tag === "Failed") return failed(facts, order, outcome.reason, ids)
   const isOther = facts.refunds.some(({ providerId }) => providerId !== null && providerId === outcome.returnId)
   if (!isOther) return completed(facts, order, ids, outcome.returnId)
-  // The money went back as that one: the order has nothing more to return.
   return { ...failed(facts, order, "the provider reported it as another return", ids), orderEnd: "done" }
 }
 
@@ -134,15 +132,17 @@ export const decideReturn = (facts: RefundFacts, report: ReportedReturn, ids: Id
       : matched(locked, loss, report, claims)
   }
   const first = failed(facts, order, "the provider returned the money otherwise", ids)
-  const late = loss === undefined && isMed ? medOfReturn(report, unreportedReturns(first.refunds), claims.open) : meant
+  const left = first.isEmpty ? { ...claims, open: [] } : claims
+  const late = loss === undefined && isMed ? medOfReturn(report, unreportedReturns(first.refunds), left.open) : meant
   const taken = first.refunds.find(({ id }) => id === late.lost?.id) ?? late.lost
   const then =
     taken === undefined
-      ? returned(first.after, report, claims, late.open, ids)
-      : matched(first.after, taken, report, claims)
+      ? returned(first.after, report, left, late.open, ids)
+      : matched(first.after, taken, report, left)
   return {
     ...then,
     isApplied: true,
+    isEmpty: first.isEmpty || then.isEmpty,
     orderEnd: first.orderEnd,
     steps: [...first.steps, ...then.steps],
     refunds: [...first.refunds, ...then.refunds]

@@ -36,7 +36,7 @@ import * as Model from "../../support/RefundModel.ts"
 const NOW = 1_000_000
 const HOUR_MS = 3_600_000
 let count = 0
-const ids = { next: () => ({ id: `id-${(count += 1)}`, epochMs: NOW }) }
+const ids = { next: () => ({ id: `id-${String((count += 1)).padStart(9, "0")}`, epochMs: NOW }) }
 
 /** One charge, as the service would have it after its steps. */
 class History {
